@@ -198,8 +198,7 @@ impl Draft {
 
 fn missing(path: &RelPath) -> Problem {
     Problem::new(format!("cannot edit `{path}`: file not found")).help(
-        "restore the file from version control, or scaffold the project again in an empty folder and copy the \
-            file",
+        "restore the file from version control, or scaffold the project again in an empty folder and copy the file",
     )
 }
 

@@ -263,7 +263,7 @@ impl Project {
             ))
             .help(
                 "run `memcached-sdk edit --multigroup`, which moves the files to one folder per group, or use the \
-                    same group",
+                 same group",
             ));
         }
         for old in self.resources.iter().filter(|old| !old.same_gvk(new)) {
@@ -280,7 +280,7 @@ impl Project {
                     if old.plural != new.plural {
                         return Err(Problem::new(format!(
                             "`{shown}` has the plural `{}`, but `{old_shown}` has `{}`: all versions of a kind must \
-                                have the same plural",
+                             have the same plural",
                             new.plural, old.plural
                         ))
                         .help(format!("pass `--plural {}`", old.plural)));
@@ -290,7 +290,7 @@ impl Project {
                     {
                         return Err(Problem::new(format!(
                             "`{shown}` and `{old_shown}` differ in scope: all versions of a kind must have the same \
-                                scope"
+                             scope"
                         ))
                         .help(format!("pass `--namespaced={}`", old_api.namespaced)));
                     }
@@ -298,8 +298,8 @@ impl Project {
                         && old_api.short_names != new_api.short_names
                     {
                         return Err(Problem::new(format!(
-                            "`{shown}` and `{old_shown}` differ in short names: all versions of a kind must have \
-                                the same short names"
+                            "`{shown}` and `{old_shown}` differ in short names: all versions of a kind must have the \
+                             same short names"
                         ))
                         .help("omit `--short-name` to use the short names of the other version"));
                     }
@@ -318,12 +318,12 @@ impl Project {
                     CrdNames::of_resource(old).common(&CrdNames::of_resource(new)).map(ToOwned::to_owned)
                 {
                     return Err(Problem::new(format!(
-                        "`{shown}` and `{old_shown}` have the same name `{name}`, but the API server accepts it \
-                            only once"
+                        "`{shown}` and `{old_shown}` have the same name `{name}`, but the API server accepts it only \
+                         once"
                     ))
                     .help(
                         "kind, list kind, plural, singular and short names must be unique in a group: use another \
-                        `--kind`, `--plural` or `--short-name`",
+                         `--kind`, `--plural` or `--short-name`",
                     ));
                 }
             }
@@ -353,7 +353,7 @@ impl Project {
             ))
             .help(
                 "use another name for the kind, or write its conversions without `create webhook`: see \
-                    docs/webhooks.md",
+                 docs/webhooks.md",
             )),
         }
     }

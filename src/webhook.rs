@@ -129,8 +129,7 @@ pub fn documents(packages: &[Webhooks]) -> (Vec<Value>, Diagnostics) {
             if one.name() == other.name() {
                 let message = format!("two {} webhooks have the name `{}`", kind.as_str(), one.name());
                 let help = format!(
-                    "rename one of them: the API server requires unique names; the other webhook is \
-                    at {}",
+                    "rename one of them: the API server requires unique names; the other webhook is at {}",
                     place(&one.origin)
                 );
                 found.push(Diagnostic::new(Code::DuplicateWebhook, message).help(help).at(other.origin.clone()));

@@ -147,10 +147,7 @@ impl Difference<'_> {
             `{group}`:\n{diff}"
         );
         let help = match code {
-            Code::ReleaseDiffers => {
-                "the CRDs of the compiler were used; a newer memcached-sdk may support the \
-                release"
-            }
+            Code::ReleaseDiffers => "the CRDs of the compiler were used; a newer memcached-sdk may support the release",
             _ => "use `--engine compiled`, and please report the difference",
         };
         let found = Diagnostic::new(code, message.trim_end()).at(self.definition.origin().cloned()).help(help);

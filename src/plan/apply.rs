@@ -146,10 +146,7 @@ pub enum ApplyError {
         source: io::Error,
     },
     /// The file system failed when some files were in place already.
-    #[error(
-        "cannot {op}: {source}; {written} of {total} files were written; run the command again to write the \
-        rest"
-    )]
+    #[error("cannot {op}: {source}; {written} of {total} files were written; run the command again to write the rest")]
     Commit {
         /// What was tried.
         op: FsOp,

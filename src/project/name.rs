@@ -124,7 +124,7 @@ impl ProjectName {
         if self.0.starts_with(|c: char| c.is_ascii_digit()) {
             let message = format!(
                 "the project name `{self}` starts with a digit, and so does Service `{longest}`, which must start \
-                    with a letter"
+                 with a letter"
             );
             let help = format!(
                 "use a name such as `operator-{self}`, or another `namePrefix` in config/default/kustomization.yaml"
@@ -157,15 +157,15 @@ pub(crate) const LABEL_MAX: usize = 63;
 pub(crate) const SUBDOMAIN_MAX: usize = 253;
 
 fn dns_1123_label(what: &str, name: &str) -> Result<(), Problem> {
-    let rule = "a DNS-1123 label: lower-case letters, digits and `-`, starting and ending with a letter or digit, \
-        at most 63 characters";
+    let rule = "a DNS-1123 label: lower-case letters, digits and `-`, starting and ending with a letter or digit, at \
+                most 63 characters";
     require(is_label(name) && name.len() <= LABEL_MAX, what, name, rule, || label_like(name, LABEL_MAX))
 }
 
 /// The rule of most names in Kubernetes.
 pub(crate) fn dns_1035_label(what: &str, name: &str) -> Result<(), Problem> {
     let rule = "a DNS-1035 label: lower-case letters, digits and `-`, starting with a letter and ending with a \
-        letter or digit, at most 63 characters";
+                letter or digit, at most 63 characters";
     let valid =
         |name: &str| is_label(name) && name.len() <= LABEL_MAX && name.starts_with(|c: char| c.is_ascii_lowercase());
     let near = || {
@@ -178,7 +178,7 @@ pub(crate) fn dns_1035_label(what: &str, name: &str) -> Result<(), Problem> {
 /// The rule of domains in Kubernetes.
 pub(crate) fn dns_1123_subdomain(what: &str, name: &str) -> Result<(), Problem> {
     let rule = "a DNS-1123 subdomain: parts of lower-case letters, digits and `-`, separated by `.`, each starting \
-        and ending with a letter or digit, at most 253 characters";
+                and ending with a letter or digit, at most 253 characters";
     let valid = name.len() <= SUBDOMAIN_MAX && name.split('.').all(is_label);
     let near = || {
         let parts: Vec<String> = name.split('.').map(|part| label_like(part, LABEL_MAX)).collect();

@@ -61,10 +61,8 @@ fn without(draft: &mut Draft, files: BTreeSet<RelPath>) -> Result<Diagnostics> {
         if is_ours(draft.root(), &path)? {
             draft.remove(path);
         } else {
-            let message = format!(
-                "`{path}` is not a generated file, but is in the folder for generated code; it is \
-                not changed"
-            );
+            let message =
+                format!("`{path}` is not a generated file, but is in the folder for generated code; it is not changed");
             found.push(Diagnostic::new(Code::ManagerForeign, message).help("move the file to another folder"));
         }
     }

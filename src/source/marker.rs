@@ -143,12 +143,7 @@ const WEBHOOK_MARKER: MarkerDefinition = MarkerDefinition {
     help: "an admission webhook; either `path` or `url` is required",
     arguments: &[
         required("mutating", Bool, "true for a mutating webhook, false for a validating one"),
-        required(
-            "failurePolicy",
-            Text,
-            "the result of a request if the webhook does not respond: `fail` or \
-            `ignore`",
-        ),
+        required("failurePolicy", Text, "the result of a request if the webhook does not respond: `fail` or `ignore`"),
         optional("matchPolicy", Text, "`Exact`, or `Equivalent` to match requests through other versions as well"),
         optional("sideEffects", Text, "`None` or `NoneOnDryRun`; required, here or in `patch`"),
         optional("timeoutSeconds", Int, "timeout of a call, 1 to 30"),
@@ -166,8 +161,7 @@ const WEBHOOK_MARKER: MarkerDefinition = MarkerDefinition {
         optional(
             "reinvocationPolicy",
             Text,
-            "`Never`, or `IfNeeded` to call the webhook again after others changed \
-            the object",
+            "`Never`, or `IfNeeded` to call the webhook again after others changed the object",
         ),
         optional("url", Text, "the URL of a webhook without a Service; quoted"),
         optional(
@@ -185,8 +179,7 @@ const WEBHOOK_CONFIGURATION_MARKER: MarkerDefinition = MarkerDefinition {
         required(
             "mutating",
             Bool,
-            "true for the MutatingWebhookConfiguration, false for the \
-            ValidatingWebhookConfiguration",
+            "true for the MutatingWebhookConfiguration, false for the ValidatingWebhookConfiguration",
         ),
         optional("name", Text, "its name"),
     ],
@@ -194,8 +187,7 @@ const WEBHOOK_CONFIGURATION_MARKER: MarkerDefinition = MarkerDefinition {
 
 const CONVERSION_MARKER: MarkerDefinition = MarkerDefinition {
     name: CONVERSION,
-    help: "allows versions with different schemas without a conversion webhook; before the type of the storage \
-        version",
+    help: "allows versions with different schemas without a conversion webhook; before the type of the storage version",
     arguments: &[required("none", Text, "why it is correct that the API server changes only the `apiVersion`")],
 };
 

@@ -31,11 +31,7 @@ pub enum Unread {
 impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotDownloaded(package) => write!(
-                f,
-                "the sources of {package} are not downloaded; run `cargo \
-                fetch`"
-            ),
+            Self::NotDownloaded(package) => write!(f, "the sources of {package} are not downloaded; run `cargo fetch`"),
             Self::Other(why) => f.write_str(why),
         }
     }

@@ -59,8 +59,7 @@ impl Handlers {
                     let message = format!("the {} handler of `{path}` has no marker", kind.as_str());
                     let mutating = kind == WebhookKind::Mutating;
                     let help = format!(
-                        "the API server never calls it; add \
-                            `+kubebuilder:webhook:path={path},mutating={mutating},…`"
+                        "the API server never calls it; add `+kubebuilder:webhook:path={path},mutating={mutating},…`"
                     );
                     found.push(Diagnostic::new(Code::WebhookUnmarked, message).help(help).at(call.origin.clone()));
                 }

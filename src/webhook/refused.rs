@@ -84,7 +84,7 @@ fn name(name: &str, warn: &mut dyn FnMut(String, &str)) {
     };
     if name.split('.').count() < 3 || !name.split('.').all(is_part) || name.len() > 253 {
         let help = "use at least three parts of lower-case letters, digits and `-`, such as \
-                `vmemcached-v1.cache.example.com`";
+                    `vmemcached-v1.cache.example.com`";
         warn(format!("`{name}` is not a valid name of a webhook"), help);
     }
 }
@@ -144,8 +144,7 @@ fn client_config(config: &Value, warn: &mut dyn FnMut(String, &str)) {
         if !url.starts_with("https://") {
             warn(
                 format!("the URL `{url}` must start with `https://`"),
-                "the API server calls webhooks only \
-                through TLS",
+                "the API server calls webhooks only through TLS",
             );
         } else if url.contains(['?', '#', '@']) {
             warn(

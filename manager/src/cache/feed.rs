@@ -308,8 +308,8 @@ pub(super) fn silent<K: Object>(kind: &Kind<K>, namespace: &str, silence: Durati
         namespace => format!(" in {namespace}"),
     };
     format!(
-        "the watch of {kind} ({version}){place} has received no event for {seconds} s: check that the API server is \
-            reachable"
+        "the watch of {kind} ({version}){place} has received no event for {seconds} s: check that \
+         the API server is reachable"
     )
 }
 

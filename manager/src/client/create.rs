@@ -89,8 +89,8 @@ impl<K: Object> Objects<K> {
                         kind = %self.cache.kind.name(),
                         %key,
                         field_manager,
-                        "object not created: an object with the same name already exists and belongs to another \
-                            client"
+                        "object not created: an object with the same name already exists and \
+                         belongs to another client"
                     );
                 }
                 Applied { object, change }

@@ -221,9 +221,9 @@ impl Candidate {
         let pod = self.life.as_ref().map_or("", |rules| &rules.pod);
         let namespace = &self.namespace;
         Error::Election(format!(
-            "pod `{pod}` not found in namespace `{namespace}`, but the election mode `life` needs it: check \
-                `POD_NAME` and `--leader-election-namespace`, or use `--leader-election-mode=lease`, which also \
-                works outside of a cluster"
+            "pod `{pod}` not found in namespace `{namespace}`, but the election mode `life` needs \
+             it: check `POD_NAME` and `--leader-election-namespace`, or use \
+             `--leader-election-mode=lease`, which also works outside of a cluster"
         ))
     }
 

@@ -85,8 +85,8 @@ impl LeaderElection {
         }
         if !cfg!(feature = "leader-for-life") {
             return Err(
-                "`--leader-election-mode=life` is not enabled: add the feature `leader-for-life` to the dependency \
-                    `manager` in Cargo.toml",
+                "`--leader-election-mode=life` is not enabled: add the feature `leader-for-life` \
+                 to the dependency `manager` in Cargo.toml",
             );
         }
         let pod = self.leader_election_pod.clone();
@@ -97,9 +97,9 @@ impl LeaderElection {
                 takeover_after,
             })),
             None => Err(
-                "`POD_NAME` is not set, but the election mode `life` needs it: set it from the field \
-                    `metadata.name` in the Deployment, or use `--leader-election-mode=lease`, which also works \
-                    outside of a cluster",
+                "`POD_NAME` is not set, but the election mode `life` needs it: set it from the \
+                 field `metadata.name` in the Deployment, or use `--leader-election-mode=lease`, \
+                 which also works outside of a cluster",
             ),
         }
     }

@@ -52,9 +52,7 @@ impl Scopes {
                     let parent = sources[of].parent;
                     of = parent.ok_or_else(|| {
                         Failure::Other(
-                            "too many leading `super`: there are no modules above \
-                        the crate root"
-                                .to_string(),
+                            "too many leading `super`: there are no modules above the crate root".to_string(),
                         )
                     })?;
                     at += 1;
