@@ -217,7 +217,7 @@ codes! {
     DuplicateWebhook = "duplicate-webhook", Error, "Two webhooks of one configuration have the same name, or two markers set the name of the configuration";
     EditConflict = "edit-conflict", Error, "A change of the scaffold options affects lines that were edited";
     EditKept = "edit-kept", Warning, "An edited file is kept, although its scaffold option is now off";
-    Elsewhere = "elsewhere", Note, "Nothing was found, but other members of the workspace use kube";
+    Elsewhere = "elsewhere", Note, "Nothing was found, and members of the workspace that use kube were not read";
     EnginesDiffer = "engines-differ", Error, "The static engine and the compiler generate different CRDs";
     Expression = "expression", Error, "An expression in an attribute cannot be evaluated without running code";
     FileConflict = "file-conflict", Error, "A file on disk conflicts with a file that the command would write";
@@ -240,7 +240,7 @@ codes! {
     NoLock = "no-lock", Error, "The releases of dependencies are unknown without an up-to-date `Cargo.lock`";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
     NotStructural = "not-structural", Error, "kube cannot build a structural schema for a type; `crd()` would panic";
-    OnlyRead = "only-read", Warning, "A kind may be an external API that the operator only uses";
+    OnlyRead = "only-read", Warning, "A kind may be an external API that the operator only reads";
     Pattern = "pattern", Error, "A regular expression is invalid in Go, the language of the API server";
     PrinterColumn = "printer-column", Error, "A printer column is invalid for the API server";
     ProjectDiffers = "project-differs", Warning, "A scaffolded file contradicts an option in `PROJECT`";
@@ -286,7 +286,7 @@ codes! {
     Unformatted = "unformatted", Warning, "A Rust file was written without formatting, because rustfmt is not available";
     UnusualVersion = "unusual-version", Warning, "An API version does not have the form `v1`, `v1beta1` or `v1alpha1`";
     ValidationRule = "validation-rule", Error, "A validation rule is invalid for the API server";
-    VersionConflict = "version-conflict", Error, "The versions of a custom resource have different names or scopes";
+    VersionConflict = "version-conflict", Error, "The versions of a custom resource conflict with each other";
     WebhookDeadlock = "webhook-deadlock", Warning, "A webhook intercepts the objects of its own operator";
     WebhookMarker = "webhook-marker", Error, "The arguments of a webhook marker are invalid";
     WebhookRule = "webhook-rule", Warning, "A webhook is invalid for the API server, or matches no request";
