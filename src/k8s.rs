@@ -99,7 +99,7 @@ pub fn modules(tree: &SourceTree, version: &Version, feature: &str) -> Result<Pa
     let workspace = &tree.manifest().workspace;
     tree.cache::<Generated>().folder(workspace, version, feature).ok_or_else(|| {
         match CargoManifest::fetched(workspace, "k8s-openapi", version) {
-            Some(_) => Unread::Other("k8s-openapi has no modules of the feature that the project chooses"),
+            Some(_) => Unread::Other("k8s-openapi has no modules for the enabled version feature"),
             None => tree.lacks("k8s-openapi", version),
         }
     })

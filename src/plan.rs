@@ -194,8 +194,9 @@ impl Draft {
 }
 
 fn missing(path: &RelPath) -> Problem {
-    Problem::new(format!("cannot edit `{path}`: no such file"))
-        .help("restore the file from version control, or scaffold it again in an empty folder and copy it")
+    Problem::new(format!("cannot edit `{path}`: file not found")).help(
+        "restore the file from version control, or scaffold the project again in an empty folder and copy the file",
+    )
 }
 
 /// A path below the project root: relative, `/`-separated, without `.` or `..`.
@@ -206,17 +207,18 @@ impl RelPath {
     /// Validates `path`.
     pub fn new(path: impl AsRef<str>) -> Result<Self, Problem> {
         let path = path.as_ref();
-        let refuse =
-            |why: &str| Err(Problem::new(format!("`{}` is not a path in the project: {why}", path.escape_debug())));
+        let refuse = |why: &str| {
+            Err(Problem::new(format!("`{}` is not a valid path in the project: {why}", path.escape_debug())))
+        };
         if path.is_empty() {
-            return refuse("it is empty");
+            return refuse("it must not be empty");
         }
         if path.chars().any(|c| c.is_control() || matches!(c, '\\' | ':')) {
             return refuse(r"control characters, `\` and `:` are not allowed");
         }
         for segment in path.split('/') {
             match segment {
-                "" => return refuse("it must be relative and without empty parts"),
+                "" => return refuse("it must be relative and must not have empty segments"),
                 "." | ".." => return refuse("`.` and `..` are not allowed"),
                 _ if apply::is_staging(segment) => return refuse("the name is reserved for unfinished writes"),
                 _ => {}

@@ -103,14 +103,14 @@ impl Project {
     pub(crate) fn find_root(start: &Path) -> Result<PathBuf, Problem> {
         let start = std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf());
         start.ancestors().find(|folder| folder.join(RECORD).is_file()).map(Path::to_path_buf).ok_or_else(|| {
-            Problem::new("not in a project: there is no `PROJECT` file here or in a folder above")
-                .help("change to the project's folder, or make a project with `memcached-sdk init`")
+            Problem::new("not in a project: could not find `PROJECT` in this folder or any parent folder")
+                .help("change to the folder of the project, or create a project with `memcached-sdk init`")
         })
     }
 
     pub(crate) fn recorded(draft: &Draft) -> anyhow::Result<Self> {
         let text = draft.read(&RelPath::new(RECORD)?)?;
-        let text = text.ok_or_else(|| Problem::new("not in a project: there is no `PROJECT` file"))?;
+        let text = text.ok_or_else(|| Problem::new("not in a project: could not find `PROJECT`"))?;
         Ok(Self::parse(&text)?)
     }
 
@@ -241,11 +241,11 @@ impl Project {
         {
             if old.api.is_some() && new.api.is_some() {
                 return Err(Problem::new(format!("API resource already exists: `{shown}`"))
-                    .help("pass `--force` to scaffold it again, or choose another version or kind"));
+                    .help("pass `--force` to scaffold it again, or use another `--version` or `--kind`"));
             }
             if let Some(twice) = old.controllers.common(&new.controllers) {
                 return Err(Problem::new(format!("controller already exists: `{shown}` has {twice}"))
-                    .help("pass `--force` to scaffold it again, or `--controller-name` for another one"));
+                    .help("pass `--force` to scaffold it again, or `--controller-name` to add another one"));
             }
         }
         // A built-in type adds no group to the project.
@@ -254,11 +254,12 @@ impl Project {
             && let Some(other) = self.resources.iter().find(|old| old.api.is_some() && old.group != new.group)
         {
             return Err(Problem::new(format!(
-                "multiple groups are not allowed by default: the project has group `{}`, and `{}` is another",
+                "multiple groups are not allowed by default: the project has the group `{}`, found `{}`",
                 other.group, new.group
             ))
             .help(
-                "run `memcached-sdk edit --multigroup`, which moves files to folders per group; or use the same group",
+                "run `memcached-sdk edit --multigroup`, which moves the files to one folder per group, or use the \
+                 same group",
             ));
         }
         for old in self.resources.iter().filter(|old| !old.same_gvk(new)) {
@@ -266,15 +267,16 @@ impl Project {
             if old.api.is_some() && new.api.is_some() {
                 if old.api_modules(self.multigroup) == new.api_modules(self.multigroup) {
                     return Err(Problem::new(format!(
-                        "`{shown}` and `{old_shown}` would be the same Rust module `{}`",
+                        "`{shown}` and `{old_shown}` cannot both have the Rust module `{}`",
                         new.api_modules(self.multigroup).join("::")
                     ))
-                    .help("choose another name"));
+                    .help("use another name"));
                 }
                 if old.same_group_kind(new) {
                     if old.plural != new.plural {
                         return Err(Problem::new(format!(
-                            "`{shown}` has plural `{}`, but `{old_shown}` has `{}`: versions of a kind share it",
+                            "`{shown}` has the plural `{}`, but `{old_shown}` has `{}`: all versions of a kind must \
+                             have the same plural",
                             new.plural, old.plural
                         ))
                         .help(format!("pass `--plural {}`", old.plural)));
@@ -283,7 +285,8 @@ impl Project {
                         && old_api.namespaced != new_api.namespaced
                     {
                         return Err(Problem::new(format!(
-                            "`{shown}` and `{old_shown}` differ in scope: versions of a kind share it"
+                            "`{shown}` and `{old_shown}` differ in scope: all versions of a kind must have the same \
+                             scope"
                         ))
                         .help(format!("pass `--namespaced={}`", old_api.namespaced)));
                     }
@@ -291,28 +294,33 @@ impl Project {
                         && old_api.short_names != new_api.short_names
                     {
                         return Err(Problem::new(format!(
-                            "`{shown}` and `{old_shown}` differ in short names: versions of a kind share them"
+                            "`{shown}` and `{old_shown}` differ in short names: all versions of a kind must have the \
+                             same short names"
                         ))
-                        .help("leave out `--short-name`, which takes those of the other version"));
+                        .help("omit `--short-name` to use the short names of the other version"));
                     }
                 } else if old.kind_lower() == new.kind_lower() && old.qualified_group() == new.qualified_group() {
                     return Err(Problem::new(format!(
-                        "`{shown}` and `{old_shown}` differ in upper and lower case only"
+                        "`{shown}` and `{old_shown}` differ only in upper and lower case"
                     ))
-                    .help("choose another kind"));
+                    .help("use another `--kind`"));
                 } else if old.crd_name() == new.crd_name() {
                     return Err(Problem::new(format!(
                         "`{shown}` and `{old_shown}` have the same plural `{}`",
                         new.plural
                     ))
-                    .help("pass another `--plural`"));
+                    .help("use another `--plural`"));
                 } else if let Some(name) =
                     CrdNames::of_resource(old).common(&CrdNames::of_resource(new)).map(ToOwned::to_owned)
                 {
                     return Err(Problem::new(format!(
-                        "`{shown}` and `{old_shown}` would both have the name `{name}`, and the API server gives it to one"
+                        "`{shown}` and `{old_shown}` have the same name `{name}`, but the API server accepts it only \
+                         once"
                     ))
-                    .help("kind, kind of lists, plural, singular and short names must differ: pass another `--kind`, `--plural` or `--short-name`"));
+                    .help(
+                        "kind, list kind, plural, singular and short names must be unique in a group: use another \
+                         `--kind`, `--plural` or `--short-name`",
+                    ));
                 }
             }
         }
@@ -334,13 +342,14 @@ impl Project {
         match others.into_iter().find(|other| other.api.is_some() && folder(other) == conversion) {
             None => Ok(()),
             Some(other) => Err(Problem::new(format!(
-                "the conversions of `{}` and the kind `{}` would be the same Rust module `{}`",
+                "the conversions of `{}` and the kind `{}` cannot both have the Rust module `{}`",
                 kind.display(),
                 other.display(),
                 kind.conversion_module()
             ))
             .help(
-                "give the kind another name, or write its conversions without `create webhook`: see docs/webhooks.md",
+                "use another name for the kind, or write its conversions without `create webhook`: see \
+                 docs/webhooks.md",
             )),
         }
     }
@@ -358,7 +367,7 @@ impl Project {
         let label = new.default_controller_name(self.multigroup);
         if new.controllers == Controllers::Default && label.len() > name::LABEL_MAX {
             return Err(Problem::new(format!(
-                "the controller of `{}` would be called `{label}`, which is too long for a label: {} characters",
+                "the controller name `{label}` of `{}` is too long for a label: {} characters",
                 new.display(),
                 label.len()
             ))
@@ -369,11 +378,11 @@ impl Project {
             // A second version of a kind shares the controller of the first.
             if modules(old).iter().any(|module| new_modules.contains(module)) {
                 return Err(Problem::new(format!(
-                    "the controllers of `{}` and `{}` would have the same name",
+                    "the controllers of `{}` and `{}` have the same name",
                     new.display(),
                     old.display()
                 ))
-                .help("pass `--controller-name`, or `--controller=false` for another version of the same kind"));
+                .help("pass `--controller-name`, or pass `--controller=false` for another version of the same kind"));
             }
         }
         Ok(())

@@ -291,7 +291,7 @@ fn put(draft: &mut Draft, files: Vec<Rendered>, if_exists: IfExists) -> Result<D
     }
     let mut found = Diagnostics::default();
     if !unformatted.is_empty() {
-        let message = format!("rustfmt could not be run: {} may need it", unformatted.join(", "));
+        let message = format!("cannot run rustfmt: {} may not be formatted", unformatted.join(", "));
         found.push(
             Diagnostic::new(Code::Unformatted, message).help("run `rustup component add rustfmt`, then `cargo fmt`"),
         );

@@ -84,10 +84,10 @@ pub fn unserved(packages: &[Webhooks], resources: &BTreeMap<String, BTreeSet<Str
                         continue;
                     }
                     let message = format!(
-                        "the group `{group}` has no resource `{plural}`, so the API server never asks this webhook"
+                        "resource `{plural}` not found in group `{group}`; the API server never calls this webhook"
                     );
                     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                    let help = format!("write one that it has: `{}`", known.join("`, `"));
+                    let help = format!("use a resource of the group: `{}`", known.join("`, `"));
                     found.push(Diagnostic::new(Code::WebhookResource, message).help(help).at(webhook.origin.clone()));
                 }
             }
@@ -105,7 +105,7 @@ pub fn webhooks(tree: &SourceTree) -> (Webhooks, Diagnostics) {
             let (kind, name) = (WebhookKind::of(marker), marker.string("name"));
             if let Some((_, first)) = all.names.get(&kind) {
                 let message = format!("duplicate {} {WEBHOOK_CONFIGURATION} with name {name}", kind.as_str());
-                let help = format!("remove it, or the one at {}", place(first));
+                let help = format!("remove this marker or the one at {}", place(first));
                 found.push(Diagnostic::new(Code::DuplicateWebhook, message).help(help).at(marker.origin.clone()));
             } else {
                 all.names.insert(kind, (name, marker.origin.clone()));
@@ -130,7 +130,10 @@ pub fn documents(packages: &[Webhooks]) -> (Vec<Value>, Diagnostics) {
         for [one, other] in webhooks.array_windows() {
             if one.name() == other.name() {
                 let message = format!("two {} webhooks have the name `{}`", kind.as_str(), one.name());
-                let help = format!("the other one is at {}; the API server refuses equal names", place(&one.origin));
+                let help = format!(
+                    "rename one of them: the API server requires unique names; the other webhook is at {}",
+                    place(&one.origin)
+                );
                 found.push(Diagnostic::new(Code::DuplicateWebhook, message).help(help).at(other.origin.clone()));
             }
         }
@@ -151,9 +154,9 @@ fn name<'a>(packages: &'a [Webhooks], kind: WebhookKind, found: &mut Diagnostics
     let mut names = packages.iter().filter_map(|package| package.names.get(&kind)).rev();
     let last = names.next();
     for (name, origin) in names.filter(|(name, _)| last.is_some_and(|(last, _)| last != name)) {
-        let last = last.map(|(last, origin)| format!("`{last}`, which {} says", place(origin))).unwrap_or_default();
-        let message = format!("the {}s are in one object, which is not called `{name}`", kind.configuration());
-        let help = format!("its name is {last}: leave one of the markers out");
+        let last = last.map(|(last, origin)| format!("`{last}`, set at {}", place(origin))).unwrap_or_default();
+        let message = format!("the {}s are in one object, whose name is not `{name}`", kind.configuration());
+        let help = format!("its name is {last}: remove one of the markers");
         found.push(Diagnostic::new(Code::WebhookRule, message).help(help).at(origin.clone()));
     }
     last.map(|(name, _)| name.as_str()).filter(|name| !name.is_empty()).unwrap_or(kind.default_name())

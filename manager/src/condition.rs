@@ -36,40 +36,40 @@ pub fn schema(_: &mut SchemaGenerator) -> Schema {
         "type": "array",
         "items": {
             "type": "object",
-            "description": "One aspect of the state of the object",
+            "description": "A condition of the object",
             "properties": {
                 "type": {
                     "type": "string",
-                    "description": "The aspect, in CamelCase, perhaps behind a domain: `example.com/Ready`",
+                    "description": "Type, such as `Ready` or `example.com/Ready`",
                     "maxLength": 316,
                     "pattern": r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
                 },
                 "status": {
                     "type": "string",
-                    "description": "Whether the object is so",
+                    "description": "Status of the condition",
                     "enum": ["True", "False", "Unknown"]
                 },
                 "observedGeneration": {
                     "type": "integer",
-                    "description": "The `metadata.generation` for which this was found",
+                    "description": "The observed `metadata.generation`",
                     "format": "int64",
                     "minimum": 0
                 },
                 "lastTransitionTime": {
                     "type": "string",
-                    "description": "When the status last changed",
+                    "description": "Time of the last change of the status",
                     "format": "date-time"
                 },
                 "reason": {
                     "type": "string",
-                    "description": "Why, in one CamelCase word, for programs",
+                    "description": "Reason for the status, in CamelCase",
                     "minLength": 1,
                     "maxLength": 1024,
                     "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
                 },
                 "message": {
                     "type": "string",
-                    "description": "Why, in a sentence, for people",
+                    "description": "Details of the status, for people",
                     "maxLength": 32768
                 }
             },

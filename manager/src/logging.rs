@@ -11,25 +11,25 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// Flags of the log, and those of the same meaning that operators in Go have.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct LogOptions {
-    /// What to log: a level, or levels per module such as info,kube=debug; the variable `RUST_LOG` comes first
+    /// Log level, or levels per module such as info,kube=debug; `RUST_LOG` takes precedence
     #[arg(long, value_name = "LEVEL", alias = "zap-log-level", value_parser = levels)]
     pub(crate) log_level: Option<Targets>,
 
-    /// How to write the log
+    /// Log format
     #[arg(long, value_name = "FORMAT", alias = "zap-encoder")]
     pub(crate) log_format: Option<LogFormat>,
 
-    /// Text at level debug, unless other flags say otherwise
+    /// Log text at level debug, unless other flags are set
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
     #[arg(default_value_t = false, default_missing_value = "true", hide = true)]
     #[arg(action = clap::ArgAction::Set)]
     pub(crate) zap_devel: bool,
 
-    /// Without effect: errors have no stack here
+    /// Ignored: errors have no stack trace
     #[arg(long, value_name = "LEVEL", hide = true)]
     pub(crate) zap_stacktrace_level: Option<String>,
 
-    /// Without effect: times are in RFC 3339
+    /// Ignored: times are in RFC 3339
     #[arg(long, value_name = "FORMAT", hide = true)]
     pub(crate) zap_time_encoding: Option<String>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct LogOptions {
 /// The format of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum LogFormat {
-    /// For people.
+    /// Human-readable text.
     #[value(alias = "console")]
     Text,
     /// One JSON object per line.
@@ -65,7 +65,7 @@ impl LogOptions {
             Some(LogFormat::Text) | None => registry.with(layer).init(),
         }
         if let Some(error) = error {
-            tracing::warn!(error, "the variable `RUST_LOG` is not understood");
+            tracing::warn!(error, "`RUST_LOG` is not valid and is ignored");
         }
     }
 

@@ -134,69 +134,69 @@ impl Metrics {
     fn register(&self, registry: &mut Registry) {
         registry.register(
             "controller_runtime_active_workers",
-            "Workers that are reconciling",
+            "Number of workers that are reconciling",
             self.active.clone(),
         );
         registry.register(
             "controller_runtime_max_concurrent_reconciles",
-            "Most reconciles at the same time",
+            "Maximum number of concurrent reconciles",
             self.workers.clone(),
         );
         registry.register(
             "controller_runtime_reconcile_errors",
-            "Reconciles that failed",
+            "Number of failed reconciles",
             self.errors.clone(),
         );
         registry.register(
             "controller_runtime_reconcile_panics",
-            "Reconciles that panicked",
+            "Number of panicked reconciles",
             self.panics.clone(),
         );
         registry.register(
             "controller_runtime_terminal_reconcile_errors",
-            "Reconciles that failed and wait for a change",
+            "Number of reconciles that failed with a permanent error",
             self.permanent_errors.clone(),
         );
         registry.register(
             "controller_runtime_reconcile",
-            "Reconciles by result",
+            "Number of reconciles by result",
             self.results.clone(),
         );
         registry.register(
             "controller_runtime_reconcile_time_seconds",
-            "How long a reconcile takes",
+            "Duration of a reconcile",
             self.took.clone(),
         );
         registry.register(
             "workqueue_adds",
-            "Objects that came into the queue",
+            "Number of objects added to the queue",
             self.adds.clone(),
         );
         registry.register(
             "workqueue_retries",
-            "Objects put back for later",
+            "Number of objects added to the queue again for a retry",
             self.retries.clone(),
         );
         registry.register(
             "workqueue_queue_duration_seconds",
-            "How long an object stays in the queue",
+            "Time that an object waits in the queue",
             self.waited.clone(),
         );
         registry.register(
             "workqueue_work_duration_seconds",
-            "How long the work on an object takes",
+            "Duration of the work on an object",
             self.worked.clone(),
         );
         registry.register_collector(Box::new(self.loads.clone()));
         registry.register_collector(Box::new(self.silences.clone()));
         registry.register(
             "leader_election_master_status",
-            "Whether this replica leads: 1 if it does, 0 if it stands by",
+            "Leader status of this replica: 1 if it leads, 0 otherwise",
             self.leaders.clone(),
         );
         registry.register(
             "rest_client_requests",
-            "Requests to the API server",
+            "Number of requests to the API server",
             self.requests.clone(),
         );
         #[cfg(target_os = "linux")]
@@ -310,7 +310,7 @@ impl Collector for Loads {
             .iter()
             .map(|(name, load)| (queue_labels(name), load()));
         let loads = Vec::from_iter(loads);
-        let (name, help) = ("workqueue_depth", "Objects in the queue.");
+        let (name, help) = ("workqueue_depth", "Number of objects in the queue.");
         let mut depth = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (labels, load) in &loads {
             depth.encode_family(labels)?.encode_gauge(&load.depth)?;
@@ -325,12 +325,12 @@ impl Collector for Loads {
         };
         seconds(
             "workqueue_longest_running_processor_seconds",
-            "For how long the oldest work has been going on.",
+            "Duration of the longest running work.",
             |load| load.longest,
         )?;
         seconds(
             "workqueue_unfinished_work_seconds",
-            "For how long the work that is going on has been going on, all of it added up.",
+            "Total duration of the unfinished work.",
             |load| load.unfinished,
         )
     }
@@ -352,7 +352,7 @@ impl Collector for Silences {
         let silences = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut family = encoder.encode_descriptor(
             "watch_longest_silence_seconds",
-            "For how long the quietest watch of a kind has brought nothing.",
+            "Time since the last event of the watch of a kind that is silent for longest.",
             None,
             MetricType::Gauge,
         )?;
@@ -374,7 +374,7 @@ pub(crate) fn page(registry: &Registry) -> String {
     let mut page = String::new();
     if let Err(error) = text::encode(&mut page, registry) {
         // The metric of an author failed; writing to a string cannot.
-        tracing::error!(%error, "a metric can't be encoded");
+        tracing::error!(%error, "cannot encode a metric");
     }
     page
 }

@@ -35,45 +35,45 @@ use crate::logging::LogOptions;
 // The program has its own description.
 #[command(about = None, long_about = None)]
 pub struct Options {
-    /// The kubeconfig; else that of KUBECONFIG or ~/.kube/config, or the service account of the pod
+    /// Path to a kubeconfig; default KUBECONFIG, ~/.kube/config, or the service account of the pod
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// The context of the kubeconfig; else its current one
+    /// Context of the kubeconfig; default its current context
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 
-    /// Where to serve the probes /healthz and /readyz; 0 for nowhere
+    /// Address of the probes /healthz and /readyz; 0 disables them
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     pub(crate) health_probe_bind_address: BindAddress,
 
-    /// Where to serve /metrics: :8443, or :8080 with --metrics-secure=false; 0 for nowhere
+    /// Address of /metrics, such as :8443, or :8080 with --metrics-secure=false; 0 disables it
     #[arg(long, value_name = "ADDRESS", default_value = "0")]
     pub(crate) metrics_bind_address: BindAddress,
 
-    /// Whether metrics are served by HTTPS and only to those who may get them; else by HTTP and to everybody
+    /// Serve metrics by HTTPS and only to authorized clients; false serves plain HTTP to everybody
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
     #[arg(default_value_t = true, default_missing_value = "true")]
     #[arg(action = clap::ArgAction::Set)]
     pub(crate) metrics_secure: bool,
 
-    /// The folder with the certificate of the metrics server, read again when it changes; else one is made in memory
+    /// Folder with the certificate of the metrics server, reloaded when it changes; default a self-signed certificate
     #[arg(long, value_name = "FOLDER")]
     pub(crate) metrics_cert_path: Option<PathBuf>,
 
-    /// The file with the certificate in that folder
+    /// File name of the certificate in the folder
     #[arg(long, value_name = "FILE", default_value = "tls.crt")]
     pub(crate) metrics_cert_name: PathBuf,
 
-    /// The file with the key in that folder
+    /// File name of the key in the folder
     #[arg(long, value_name = "FILE", default_value = "tls.key")]
     pub(crate) metrics_cert_key: PathBuf,
 
-    /// How many objects each controller may reconcile at the same time
+    /// Maximum concurrent reconciles per controller
     #[arg(long, value_name = "NUMBER", default_value = "8")]
     pub(crate) max_concurrent_reconciles: NonZeroUsize,
 
-    /// How long running reconciles may take to end after a signal, such as 8s; less than the pod's grace period
+    /// Time limit of running reconciles after a stop signal, such as 8s; must be less than the grace period of the pod
     #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration::parse)]
     pub(crate) graceful_shutdown_timeout: Duration,
 

@@ -46,9 +46,9 @@ impl Manager {
 enum Failed {
     #[error(transparent)]
     Request(#[from] kube::Error),
-    #[error("{left} objects can't be rewritten, the first because of: {first}")]
+    #[error("cannot rewrite {left} objects, first error: {first}")]
     Objects { left: usize, first: kube::Error },
-    #[error("the CRD `{0}` was changed meanwhile")]
+    #[error("the CRD `{0}` was changed during the migration")]
     Changed(String),
 }
 
@@ -73,7 +73,7 @@ async fn migrate(client: Client, resource: ApiResource) -> Result<(), Failed> {
     if versions_in_use(&before) == [&*stored] {
         return Ok(());
     }
-    tracing::info!(crd = name, stored, "objects are rewritten");
+    tracing::info!(crd = name, stored, "rewriting the objects of a CRD");
     let rewritten = rewrite_all(&client, &resource).await?;
     let now = definitions.get(&name).await?;
     let same = now.uid() == before.uid()
@@ -88,7 +88,12 @@ async fn migrate(client: Client, resource: ApiResource) -> Result<(), Failed> {
     });
     let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
     definitions.patch_status(&name, &parameters, &patch).await?;
-    tracing::info!(crd = name, stored, rewritten, "all objects are rewritten");
+    tracing::info!(
+        crd = name,
+        stored,
+        rewritten,
+        "rewrote the objects of a CRD"
+    );
     Ok(())
 }
 

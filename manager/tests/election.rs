@@ -419,11 +419,11 @@ mod life {
                     "--leader-election-mode=life",
                     "--leader-election-pod=nobody",
                 ],
-                "there is no pod `nobody` in the namespace `default`",
+                "pod `nobody` not found in namespace `default`",
             ),
             (
                 &["--leader-election-takeover-after=1s"],
-                "`--leader-election-takeover-after` needs `--leader-election-mode=life`",
+                "`--leader-election-takeover-after` requires `--leader-election-mode=life`",
             ),
         ] {
             let ended = soon(replica(&Server::default(), flags).task)

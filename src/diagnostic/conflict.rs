@@ -26,9 +26,9 @@ fn is_label(rest: &str) -> bool {
 pub(crate) fn problem(path: &str, text: &str) -> Option<Problem> {
     let line = text[..start(text)?].lines().count() + 1;
     let help = if path == "Cargo.lock" || path.ends_with("/Cargo.lock") {
-        "take one side, which cargo completes: `git checkout --ours Cargo.lock && cargo fetch`".to_owned()
+        "keep one side and let cargo update it: `git checkout --ours Cargo.lock && cargo fetch`".to_owned()
     } else {
-        format!("finish the merge of `{path}`, and run the command again")
+        format!("resolve the conflict in `{path}`, and run the command again")
     };
     Some(Problem::new(format!("`{path}` has an unresolved merge conflict at line {line}")).help(help))
 }

@@ -151,7 +151,7 @@ mod tests {
               },
               "id": "unusual-version",
               "shortDescription": {
-                "text": "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`"
+                "text": "An API version does not have the form `v1`, `v1beta1` or `v1alpha1`"
               }
             }
           ],

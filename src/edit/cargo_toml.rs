@@ -83,7 +83,7 @@ fn has_features(dependency: &Item, features: &[&str]) -> bool {
 }
 
 pub(crate) fn add_feature(text: &str, section: Section, dependency: &str, feature: &str) -> Result<String, EditError> {
-    let help = format!("add feature `{feature}` to `{dependency}` in `[{}]` by hand", section.key());
+    let help = format!("add feature `{feature}` to `{dependency}` in `[{}]`", section.key());
     edit(text, &help, |document| {
         let table = document.get_mut(section.key())?.as_table_like_mut()?;
         add_features(table.get_mut(dependency)?, &[feature])
@@ -92,7 +92,7 @@ pub(crate) fn add_feature(text: &str, section: Section, dependency: &str, featur
 
 /// Sets the required version of an existing dependency, under any local name.
 pub(crate) fn require(text: &str, package: &str, version: &str) -> Result<String, EditError> {
-    let help = format!("ask for version \"{version}\" of `{package}` in `[dependencies]` by hand");
+    let help = format!("set the version of `{package}` in `[dependencies]` to \"{version}\"");
     edit(text, &help, |document| {
         let table = document.get(Section::Dependencies.key()).and_then(Item::as_table_like);
         let name = local_name(document, table, package)?;
@@ -109,7 +109,7 @@ pub(crate) fn require(text: &str, package: &str, version: &str) -> Result<String
 /// crate.
 pub(crate) fn record_verified(text: &str, releases: &[String]) -> Result<String, EditError> {
     let list: Array = releases.iter().map(String::as_str).collect();
-    let help = format!("add by hand to `[package.metadata.memcached-sdk]`:\nverified = {}", list.to_string().trim());
+    let help = format!("add this line to `[package.metadata.memcached-sdk]`:\nverified = {}", list.to_string().trim());
     edit(text, &help, |document| {
         let mut table: &mut dyn TableLike = document.get_mut("package")?.as_table_like_mut()?;
         for (key, implicit) in [("metadata", true), ("memcached-sdk", false)] {
@@ -155,7 +155,7 @@ fn edit(text: &str, help: &str, change: impl FnOnce(&mut DocumentMut) -> Option<
             EditError::new(format!("line {line} is not valid TOML: {}", error.message())).help("correct the file")
         })?;
         change(&mut document)
-            .ok_or_else(|| EditError::new("the file is not laid out as Cargo expects").help(help.to_owned()))?;
+            .ok_or_else(|| EditError::new("the file is not a valid Cargo manifest").help(help.to_owned()))?;
         Ok(document.to_string())
     })
 }
@@ -177,7 +177,7 @@ impl Dependency<'_> {
     }
 
     fn help(&self, section: Section) -> String {
-        format!("add by hand to `[{}]`:\n{} = {}", section.key(), self.name, self.item().to_string().trim())
+        format!("add this line to `[{}]`:\n{} = {}", section.key(), self.name, self.item().to_string().trim())
     }
 }
 
@@ -296,7 +296,9 @@ mod tests {
         let wrong = record_verified("[package]\nmetadata.memcached-sdk.verified = 1\n", &both).unwrap_err();
         assert_eq!(
             wrong.help.as_deref(),
-            Some("add by hand to `[package.metadata.memcached-sdk]`:\nverified = [\"schemars 1.2.4\", \"kube 5.1.0\"]")
+            Some(
+                "add this line to `[package.metadata.memcached-sdk]`:\nverified = [\"schemars 1.2.4\", \"kube 5.1.0\"]"
+            )
         );
     }
 
@@ -393,18 +395,21 @@ mod tests {
             ("a = 1\na = 2\n", "line 2 is not valid TOML: duplicate key", "correct the file"),
             (
                 "dependencies = 1\n",
-                "the file is not laid out as Cargo expects",
-                "add by hand to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }",
+                "the file is not a valid Cargo manifest",
+                "add this line to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = \
+                 [\"client\", \"derive\"] }",
             ),
             (
                 "[dependencies]\nkube = { package = \"kubelet\", version = \"1\" }\n",
-                "the file is not laid out as Cargo expects",
-                "add by hand to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }",
+                "the file is not a valid Cargo manifest",
+                "add this line to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = \
+                 [\"client\", \"derive\"] }",
             ),
             (
                 "[dependencies]\nkube = 5\n",
-                "the file is not laid out as Cargo expects",
-                "add by hand to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }",
+                "the file is not a valid Cargo manifest",
+                "add this line to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = \
+                 [\"client\", \"derive\"] }",
             ),
         ] {
             let problem = add_dependency(text, Section::Dependencies, &KUBE).unwrap_err();

@@ -12,8 +12,8 @@ pub fn uncomment(text: &str, block: &str) -> Result<String, EditError> {
             return Ok(text.to_owned());
         }
         let Some(start) = lines.windows(wanted.len()).position(|window| matches(window, "#", &wanted)) else {
-            return Err(EditError::new(format!("there is no commented `{}`", wanted.join(" ")))
-                .help(format!("add by hand:\n{}", block.trim_end())));
+            return Err(EditError::new(format!("commented lines not found: `{}`", wanted.join(" ")))
+                .help(format!("add these lines:\n{}", block.trim_end())));
         };
         let end = start + wanted.len();
         let margin = margin(&lines, start..end);
@@ -74,8 +74,8 @@ pub(crate) fn add_entry(text: &str, key: &str, entry: &str) -> Result<String, Ed
             "" => {}
             "[]" => lines[head] = format!("{key}:\n"),
             _ => {
-                return Err(EditError::new(format!("`{key}` is not a list with an entry in each line"))
-                    .help(format!("add by hand:\n- {entry}")));
+                return Err(EditError::new(format!("`{key}` must be a list with one entry per line"))
+                    .help(format!("add this entry:\n- {entry}")));
             }
         }
         let end = lines[head + 1..].iter().position(|line| is_top_key(line)).map_or(lines.len(), |n| head + 1 + n);
@@ -174,7 +174,7 @@ pub(crate) fn add_block(text: &str, key: &str, block: &str) -> Result<String, Ed
         let is_entry = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
         if !section.iter().find(|line| is_entry(line)).is_some_and(|line| line.starts_with("- ")) {
             return Err(
-                EditError::new(format!("`{key}` is there already")).help(format!("add to it by hand:\n{block}"))
+                EditError::new(format!("`{key}` already exists")).help(format!("add these lines to it:\n{block}"))
             );
         }
         let at = head + 1 + section.iter().rposition(is_entry).map_or(0, |last| last + 1);
@@ -243,8 +243,8 @@ mod tests {
             assert_eq!(uncomment(&once, block).unwrap(), once);
         }
         let problem = uncomment("resources:\n- ../rbac\n", "- ../crd").unwrap_err();
-        assert_eq!(problem.message, "there is no commented `- ../crd`");
-        assert_eq!(problem.help.as_deref(), Some("add by hand:\n- ../crd"));
+        assert_eq!(problem.message, "commented lines not found: `- ../crd`");
+        assert_eq!(problem.help.as_deref(), Some("add these lines:\n- ../crd"));
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
             assert_eq!(add_entry(&once, "resources", "n.yaml").unwrap(), once);
         }
         let problem = add_entry("resources: [a.yaml]\n", "resources", "n.yaml").unwrap_err();
-        assert_eq!(problem.help.as_deref(), Some("add by hand:\n- n.yaml"));
+        assert_eq!(problem.help.as_deref(), Some("add this entry:\n- n.yaml"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub fn add_module(text: &str, name: &str) -> Result<String, EditError> {
         }
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let Some(last) = lines.iter().rposition(|line| is_module(line)) else {
-            return Err(EditError::new("no module is declared here").help(format!("add by hand:\n{item}")));
+            return Err(EditError::new("module declarations not found").help(format!("add this item:\n{item}")));
         };
         let (above, below) = lines.split_at(last + 1);
         let end = if above[last].ends_with('\n') { "" } else { "\n" };
@@ -39,10 +39,10 @@ pub(crate) fn add_call(text: &str, after: &str, call: &str) -> Result<String, Ed
         if text.lines().any(|line| line.trim().trim_end_matches(';').ends_with(call)) {
             return Ok(text.to_owned());
         }
-        let help = || format!("add by hand:\n{call}");
+        let help = || format!("add this call:\n{call}");
         let places: Vec<usize> = text.match_indices(after).map(|(at, _)| at + after.len()).collect();
         let [start] = places[..] else {
-            return Err(EditError::new(format!("there is not exactly one call `{after}…)`")).help(help()));
+            return Err(EditError::new(format!("expected exactly one call `{after}…)`")).help(help()));
         };
         // The chain ends at the next `;`, or at the end of the block.
         let mut depth = 1_i32;
@@ -55,7 +55,7 @@ pub(crate) fn add_call(text: &str, after: &str, call: &str) -> Result<String, Ed
             depth < 0 || (depth == 0 && *char == ';')
         });
         let Some((end, _)) = end else {
-            return Err(EditError::new(format!("the call `{after}…)` does not end")).help(help()));
+            return Err(EditError::new(format!("the call `{after}…)` is not closed")).help(help()));
         };
         let (before, rest) = text.split_at(text[..start + end].trim_end().len());
         Ok(format!("{before}\n        {call}{rest}"))
@@ -87,7 +87,7 @@ pub(crate) fn add_names(text: &str, path: &str, names: &[&str]) -> Result<String
         }
         let first = text.match_indices("use ").find(|(at, _)| *at == 0 || text[..*at].ends_with('\n'));
         let Some((at, _)) = first else {
-            return Err(EditError::new("nothing is imported here").help(format!("add by hand:\n{}", item(&all))));
+            return Err(EditError::new("imports not found").help(format!("add these lines:\n{}", item(&all))));
         };
         let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
         Ok(format!("{}{}\n{}", &text[..end], item(&all), &text[end..]))

@@ -118,8 +118,8 @@ fn find<'a>(text: &'a str, name: &str) -> Option<Marker<'a>> {
 
 fn missing(name: &str, snippet: &str) -> EditError {
     let snippet = snippet.trim_matches('\n').trim_end();
-    EditError::new(format!("there is no scaffold marker `+kubebuilder:scaffold:{name}`"))
-        .help(format!("put the marker back in a comment of its own line, or add by hand:\n{snippet}"))
+    EditError::new(format!("scaffold marker `+kubebuilder:scaffold:{name}` not found"))
+        .help(format!("restore the marker as a comment on a separate line, or add these lines:\n{snippet}"))
 }
 
 fn spliced(text: &str, at: usize, inserted: &str) -> String {
@@ -199,13 +199,13 @@ mod tests {
     #[test]
     fn a_missing_marker_is_an_error_that_prints_the_snippet() {
         let problem = insert("let a = \"+kubebuilder:scaffold:x\";\n", "x", "one\ntwo\n").unwrap_err();
-        assert_eq!(problem.message, "there is no scaffold marker `+kubebuilder:scaffold:x`");
+        assert_eq!(problem.message, "scaffold marker `+kubebuilder:scaffold:x` not found");
         assert_eq!(
             problem.help.as_deref(),
-            Some("put the marker back in a comment of its own line, or add by hand:\none\ntwo")
+            Some("restore the marker as a comment on a separate line, or add these lines:\none\ntwo")
         );
         let problem = insert_module("", "pub mod a;").unwrap_err();
-        assert_eq!(problem.message, "there is no scaffold marker `+kubebuilder:scaffold:modules`");
+        assert_eq!(problem.message, "scaffold marker `+kubebuilder:scaffold:modules` not found");
     }
 
     #[test]

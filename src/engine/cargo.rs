@@ -40,7 +40,7 @@ impl<'a> Cargo<'a> {
         let output = cargo.output(command.arg("--manifest-path").arg(dir.join("Cargo.toml")))?;
         let metadata: Option<Value> = serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success());
         let target = metadata.as_ref().and_then(|metadata| metadata["target_directory"].as_str());
-        cargo.target = target.ok_or_else(|| cargo.failed("can't read the manifest of"))?.into();
+        cargo.target = target.ok_or_else(|| cargo.failed("cannot read the manifest of"))?.into();
         Ok(cargo)
     }
 
@@ -54,7 +54,7 @@ impl<'a> Cargo<'a> {
             Code::CompileFailed,
             format!("cannot write to the target folder `{}`: {error}", folder.display()),
         )
-        .help("set `CARGO_TARGET_DIR` to a folder that can be written to")
+        .help("set `CARGO_TARGET_DIR` to a writable folder")
     }
 
     /// Builds and runs a program. Returns its standard output.
@@ -64,8 +64,8 @@ impl<'a> Cargo<'a> {
         command.current_dir(self.dir).stdin(Stdio::null()).stderr(Stdio::inherit());
         let output = command.output().map_err(|error| {
             let name = executable.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Diagnostic::new(Code::CompileFailed, format!("cannot run `{name}`, which cargo built: {error}"))
-                .help("builds for another platform can't be asked: unset `build.target` of cargo")
+            Diagnostic::new(Code::CompileFailed, format!("cannot run the built program `{name}`: {error}"))
+                .help("cross-compiled programs cannot run on this machine: unset `build.target` of cargo")
         })?;
         Ok((String::from_utf8_lossy(&output.stdout).into_owned(), output.status))
     }
@@ -93,7 +93,7 @@ impl<'a> Cargo<'a> {
                 let ours = message["reason"] == "compiler-artifact" && message["target"]["name"] == program.binary;
                 message["executable"].as_str().filter(|_| ours).map(PathBuf::from)
             });
-        executable.filter(|_| output.status.success()).ok_or_else(|| self.failed("could not build"))
+        executable.filter(|_| output.status.success()).ok_or_else(|| self.failed("failed to build"))
     }
 
     /// Returns true if all required crates are on this machine.
@@ -133,9 +133,9 @@ impl<'a> Cargo<'a> {
         }
         let output = self.output(command.arg("--").args(arguments))?;
         if !output.status.success() {
-            let why = format!("could not run the binary `{binary}` of");
+            let why = format!("failed to run the binary `{binary}` of");
             let failed = self.failed(&why);
-            let help = "it is built `--locked`: write `Cargo.lock` with `cargo generate-lockfile`";
+            let help = "run `cargo generate-lockfile`: the binary is built with `--locked`";
             return Err(if self.has_lock { failed } else { failed.help(help) });
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -151,12 +151,12 @@ impl<'a> Cargo<'a> {
         command.stdout(Stdio::piped()).spawn().and_then(std::process::Child::wait_with_output).map_err(|error| {
             let program = self.program.to_string_lossy();
             Diagnostic::new(Code::CompileFailed, format!("cannot run `{program}`: {error}"))
-                .help("install Rust from https://rustup.rs, or pass `--engine static`, which needs neither")
+                .help("install Rust from https://rustup.rs, or pass `--engine static`, which needs no compiler")
         })
     }
 
     fn failed(&self, what: &str) -> Diagnostic {
-        Diagnostic::new(Code::CompileFailed, format!("cargo {what} `{}`; what it says is above", self.package))
+        Diagnostic::new(Code::CompileFailed, format!("cargo {what} `{}`; see its output above", self.package))
     }
 }
 

@@ -97,13 +97,13 @@ fn worth_recording(
     }
     let why = if !undecided.is_empty() {
         let names = undecided.iter().map(String::as_str).collect();
-        format!("the source does not decide {}", reason::listed(&names))
+        format!("the static engine cannot decide {}", reason::listed(&names))
     } else if !tree.choice().is_all() || tree.is_restricted() {
-        "only a part of the kinds was compared".to_owned()
+        "only some of the kinds were compared".to_owned()
     } else {
         return releases;
     };
-    say(&format!("not recorded as verified, since {why}: `{}`", releases.join("`, `")));
+    say(&format!("not recorded as verified, because {why}: `{}`", releases.join("`, `")));
     Vec::new()
 }
 
@@ -140,9 +140,12 @@ impl Difference<'_> {
         let (group, kind, version) = self.definition.key();
         let lines = TextDiff::from_lines(&self.read, &self.compiled);
         let diff = lines.unified_diff().header("read", "compiled").to_string();
-        let message = format!("the compiler gives another CRD for `{kind}`, version `{version}` of `{group}`:\n{diff}");
+        let message = format!(
+            "the compiler generates a different CRD for `{kind}`, version `{version}` of \
+            `{group}`:\n{diff}"
+        );
         let help = match code {
-            Code::ReleaseDiffers => "the CRDs are those of the compiler; a newer memcached-sdk may know the release",
+            Code::ReleaseDiffers => "the CRDs of the compiler were used; a newer memcached-sdk may support the release",
             _ => "use `--engine compiled`, and please report the difference",
         };
         let found = Diagnostic::new(code, message.trim_end()).at(self.definition.origin().cloned()).help(help);

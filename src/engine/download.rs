@@ -15,8 +15,8 @@ pub(super) fn missing(tree: &mut SourceTree, request: &Request, say: &mut dyn Fn
     if missing.is_empty() {
         return false;
     }
-    say(&format!("running `cargo fetch`, because {}", are_not_there(&missing)));
     // cargo reports a failure on the terminal. The compiler then decides, if the request allows it.
+    say(&format!("running `cargo fetch`: {}", are_not_there(&missing)));
     let fetched = Cargo::new(tree.manifest(), request.quiet).is_ok_and(|cargo| cargo.fetch());
     if fetched {
         tree.look_again();
@@ -30,11 +30,7 @@ pub(super) fn as_one(found: Diagnostics, tree: &SourceTree) -> Diagnostics {
     let missing: Vec<&Diagnostic> = found.iter().filter(is_missing).collect();
     let Some(first) = missing.first() else { return found };
     let kinds: BTreeSet<String> = missing.iter().flat_map(|found| &found.kinds).cloned().collect();
-    let message = format!(
-        "{}: the dependencies of `{}` are not downloaded",
-        are_not_there(&tree.lacking()),
-        tree.manifest().name
-    );
+    let message = format!("{}: missing dependencies of `{}`", are_not_there(&tree.lacking()), tree.manifest().name);
     let mut one = Diagnostic::new(Code::NotDownloaded, message).at(first.origin.clone());
     one.kinds = kinds.into_iter().collect();
     let others = found.iter().filter(|found| !is_missing(found)).cloned();
@@ -42,5 +38,5 @@ pub(super) fn as_one(found: Diagnostics, tree: &SourceTree) -> Diagnostics {
 }
 
 fn are_not_there(packages: &[String]) -> String {
-    format!("the sources of {} are not there", listed(&packages.iter().map(String::as_str).collect()))
+    format!("the sources of {} are not downloaded", listed(&packages.iter().map(String::as_str).collect()))
 }

@@ -92,8 +92,8 @@ impl Metadata {
                         if is_path(&text) {
                             metadata.crds.push((text, origin));
                         } else {
-                            let message = format!("`{text}` is not the path of a type");
-                            let help = "write it from the root of the crate: `api::v1::Foo`";
+                            let message = format!("`{text}` is not a valid path of a type");
+                            let help = "use a path from the crate root, such as `api::v1::Foo`";
                             found.push(Diagnostic::new(Code::CompileFailed, message).at(origin).help(help));
                         }
                     }
@@ -103,14 +103,14 @@ impl Metadata {
                 ("crdgen" | "crds" | "verified" | "external", _) => found.push(
                     Diagnostic::new(
                         Code::CompileFailed,
-                        format!("`{key}` in `[{TABLE}]` is not a text or a list of texts"),
+                        format!("`{key}` in `[{TABLE}]` must be a string or a list of strings"),
                     )
                     .at(origin),
                 ),
                 _ => found.push(
-                    Diagnostic::new(Code::CompileFailed, format!("`[{TABLE}]` has no key `{key}`"))
+                    Diagnostic::new(Code::CompileFailed, format!("unknown key `{key}` in `[{TABLE}]`"))
                         .at(origin)
-                        .help("its keys are `crdgen`, `crds`, `external` and `verified`"),
+                        .help("the keys are `crdgen`, `crds`, `external` and `verified`"),
                 ),
             }
         }
@@ -148,7 +148,8 @@ pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>
             Some(cfg) if !listed.iter().any(|(path, _)| absolute(path) == kind.path) => {
                 let message =
                     format!("`{}` exists only under `cfg({cfg})`, which only the compiler can decide", kind.name);
-                let help = format!("if it does, list it: `crds = [\"{}\"]` in `[{TABLE}]`", kind.path);
+                let help =
+                    format!("if the type exists in the build, add it to `crds = [\"{}\"]` in `[{TABLE}]`", kind.path);
                 let unknown = Diagnostic::new(Code::UnknownCfg, message).at(kind.origin()).help(help);
                 found.push(unknown.about(kind.resource()));
             }

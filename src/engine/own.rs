@@ -37,7 +37,7 @@ pub(super) fn ask(
         if let Some(key) = kind.key.as_ref().filter(|key| !is_printed(key)) {
             let [group, version, name] = key;
             let message = format!("`{binary}` does not print the CRD of `{name}`, version `{version}` of `{group}`");
-            let help = "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`";
+            let help = "print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`";
             let missing = Diagnostic::new(Code::MissingCrd, message).at(kind.origin()).help(help);
             found.push(missing.about(kind.resource()));
         }

@@ -143,13 +143,13 @@ fn read(manifest: &CargoManifest, kinds: &[Kind], outputs: &[(String, ExitStatus
                     found.push(panic(kind, &message, inside(manifest, &place)).about(kind.resource()));
                 }
                 Printed::Nothing => {
-                    let message = format!("`crd()` of `{}` ends the process: {status}", kind.path);
+                    let message = format!("`crd()` of `{}` exits the process: {status}", kind.path);
                     found.push(Diagnostic::new(Code::CrdPanic, message).at(kind.origin()).about(kind.resource()));
                 }
             }
         }
         if !done && !found.has_errors() {
-            let message = format!("the program that asks for the CRDs did not come to its end: {status}");
+            let message = format!("the program that prints the CRDs did not finish: {status}");
             found.push(Diagnostic::new(Code::CompileFailed, message));
         }
     }
@@ -167,7 +167,7 @@ fn panic(kind: &Kind, message: &str, place: Option<&str>) -> Diagnostic {
         if let Some(culprit) = kind.culprit() {
             return culprit;
         }
-        let message = format!("kube can't make a structural schema of a type in `{}`: {why}", kind.path);
+        let message = format!("kube cannot build a structural schema for a type in `{}`: {why}", kind.path);
         return Diagnostic::new(Code::NotStructural, message).at(kind.origin()).help(help);
     }
     let place = place.map_or_else(String::new, |place| format!(" at {place}"));

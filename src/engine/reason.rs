@@ -50,7 +50,7 @@ pub(super) fn errors(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
 pub(super) fn why_nothing_is_compiled(refused: &Diagnostics, package: &str) -> Option<String> {
     let wrong = surely_wrong(refused).next()?;
     let more = surely_wrong(refused).count() < errors(refused).count();
-    let text = || format!("`{package}` is not compiled before this is fixed: {}", line(wrong));
+    let text = || format!("`{package}` is not compiled until this is fixed: {}", line(wrong));
     more.then(text)
 }
 
@@ -70,11 +70,11 @@ fn reasons(refused: &Diagnostics, package: &str, all: usize) -> String {
         let need = if kinds.len() == 1 { "needs" } else { "need" };
         format!("{} of {all} kinds {need} the compiler, {}", kinds.len(), listed(&kinds))
     } else if count == 1 {
-        "one thing needs the compiler".to_owned()
+        "1 finding needs the compiler".to_owned()
     } else {
-        format!("{count} things need the compiler")
+        format!("{count} findings need the compiler")
     };
-    let mut text = format!("compiling `{package}`, because {what}:\n");
+    let mut text = format!("compiling `{package}`: {what}\n");
     for error in errors(refused).take(SHOWN) {
         let _ = writeln!(text, "  {}", line(error));
     }
@@ -134,7 +134,7 @@ mod tests {
     fn many_reasons_are_not_all_told() {
         let reason = |number: u8| Diagnostic::new(Code::ForeignType, format!("reason {number}"));
         let text = reasons(&(1..=7).map(reason).collect(), "demo", 7);
-        assert!(text.starts_with("compiling `demo`, because 7 things need the compiler:\n  reason 1 [foreign-type]\n"));
+        assert!(text.starts_with("compiling `demo`: 7 findings need the compiler:\n  reason 1 [foreign-type]\n"));
         assert!(text.contains("\n  reason 5 [foreign-type]\n  and 2 more\nthe first time"), "{text}");
     }
 
@@ -145,9 +145,9 @@ mod tests {
             let text = reasons(&(1..=count).map(reason).collect(), "demo", all);
             text.lines().next().unwrap_or_default().to_owned()
         };
-        assert_eq!(begin(1, 2), "compiling `demo`, because 1 of 2 kinds needs the compiler, `K1.x`:");
-        assert_eq!(begin(1, 1), "compiling `demo`, because one thing needs the compiler:");
+        assert_eq!(begin(1, 2), "compiling `demo`: 1 of 2 kinds needs the compiler, `K1.x`:");
+        assert_eq!(begin(1, 1), "compiling `demo`: 1 finding needs the compiler:");
         let six = "`K0.x`, `K1.x`, `K2.x`, `K3.x`, `K4.x` and 1 more";
-        assert_eq!(begin(7, 9), format!("compiling `demo`, because 6 of 9 kinds need the compiler, {six}:"));
+        assert_eq!(begin(7, 9), format!("compiling `demo`: 6 of 9 kinds need the compiler, {six}:"));
     }
 }

@@ -2,7 +2,7 @@
 //! output of this tool. Nothing outside of it is written.
 //!
 //! Up-to-date files keep their mtime, which avoids a rebuild by cargo. Writes never follow links.
-#![expect(clippy::disallowed_methods, reason = "what is built from lies in the target folder, and is no output")]
+#![expect(clippy::disallowed_methods, reason = "the build inputs are in the target folder and are not an output")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

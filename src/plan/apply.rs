@@ -72,7 +72,7 @@ impl ChangeKind {
     /// The reason why a file is not written.
     pub const fn reason(self) -> Option<&'static str> {
         match self {
-            ChangeKind::Skip => Some("exists with other content, which stays"),
+            ChangeKind::Skip => Some("exists with different content and is kept"),
             ChangeKind::Create | ChangeKind::Update | ChangeKind::Unchanged | ChangeKind::Remove => None,
         }
     }
@@ -144,7 +144,7 @@ pub enum ApplyError {
         source: io::Error,
     },
     /// The file system failed during the commit.
-    #[error("cannot {op}: {source}; {written} of {total} files were written, the same command completes the rest")]
+    #[error("cannot {op}: {source}; {written} of {total} files were written; run the command again to write the rest")]
     Commit {
         /// The failed operation.
         op: FsOp,
@@ -223,7 +223,7 @@ impl Root {
     fn find(root: &Path) -> io::Result<Self> {
         match root.canonicalize() {
             Ok(path) if path.is_dir() => Ok(Self { path, exists: true }),
-            Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "there is a file of this name")),
+            Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "a file with this name already exists")),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 if root.is_symlink() {
                     return Err(io::Error::new(ErrorKind::NotFound, "it is a dangling symbolic link"));

@@ -108,7 +108,7 @@ pub struct JsonChange {
 }
 
 /// The report as JSON text with a trailing newline; `diffs` adds the diffs of the files.
-#[expect(clippy::missing_panics_doc, reason = "it can't")]
+#[expect(clippy::missing_panics_doc, reason = "the map has only string keys")]
 pub fn json(changes: &[Change], diagnostics: &Diagnostics, diffs: bool) -> String {
     let changes = changes
         .iter()
@@ -157,7 +157,7 @@ create    a.txt
 update    b.txt
 unchanged c.txt
 remove    d.txt
-skip      e.txt (exists with other content, which stays)
+skip      e.txt (exists with different content and is kept)
 
 "#]]
         );

@@ -70,7 +70,8 @@ pub fn find(group: &str, version: &str, kind: &str) -> Result<Option<Builtin>, P
         Some(near) => format!("use `--version {} --kind {}`", near.version, near.kind),
         None => format!("the group has {}", known.join(", ")),
     };
-    Err(Problem::new(format!("Kubernetes has no `{kind}` of version `{version}` in group `{group}`")).help(help))
+    Err(Problem::new(format!("kind `{kind}` of version `{version}` not found in the Kubernetes group `{group}`"))
+        .help(help))
 }
 
 /// Short names of built-in resources, with their plurals.
@@ -221,7 +222,7 @@ mod tests {
     #[test]
     fn a_wrong_kind_of_a_known_group_says_what_there_is() {
         let problem = find("apps", "v1", "replicasets").unwrap_err();
-        assert_eq!(problem.message, "Kubernetes has no `replicasets` of version `v1` in group `apps`");
+        assert_eq!(problem.message, "kind `replicasets` of version `v1` not found in the Kubernetes group `apps`");
         assert_eq!(problem.help.as_deref(), Some("use `--version v1 --kind ReplicaSet`"));
         let problem = find("batch", "v1", "Cron").unwrap_err();
         assert_eq!(problem.help.as_deref(), Some("the group has v1 CronJob, v1 Job"));

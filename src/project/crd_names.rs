@@ -83,11 +83,8 @@ pub(crate) fn list_kind_of(kind: &str) -> Result<(), Problem> {
         return Ok(());
     }
     let list = list_kind(kind);
-    Err(Problem::new(format!(
-        "the kind `{kind}` is too long: the kind of its lists, `{list}`, has {} characters",
-        list.len()
-    ))
-    .help(format!("use at most {KIND_MAX} characters, so that both have at most 63")))
+    Err(Problem::new(format!("the kind `{kind}` is too long: its list kind `{list}` has {} characters", list.len()))
+        .help(format!("use at most {KIND_MAX} characters, so that both kinds have at most 63")))
 }
 
 #[cfg(test)]

@@ -39,11 +39,11 @@ impl ManagerSource {
             }),
             Some(("path", dir)) if is_plain(dir) => match relative(dir) {
                 Some(dir) => Ok(Self::Path(dir)),
-                None => Err(Problem::new(format!("`{dir}` is not a folder relative to the project"))
-                    .help("pass a path such as `path=../manager`")),
+                None => Err(Problem::new(format!("`{dir}` must be a folder relative to the project"))
+                    .help("use a path such as `path=../manager`")),
             },
-            _ => Err(Problem::new(format!("`{}` is not a source of the runtime", text.escape_debug()))
-                .help("pass `vendored`, `registry`, `git=URL[#REV]` or `path=DIR`")),
+            _ => Err(Problem::new(format!("`{}` is not a valid source of the runtime", text.escape_debug()))
+                .help("use `vendored`, `registry`, `git=URL[#REV]` or `path=DIR`")),
         }
     }
 

@@ -123,7 +123,8 @@ impl ProjectName {
         let longest = format!("{self}-{}", self.metrics_service());
         if self.0.starts_with(|c: char| c.is_ascii_digit()) {
             let message = format!(
-                "the project name `{self}` begins with a digit, so Service `{longest}` does: the API server wants a letter there"
+                "the project name `{self}` starts with a digit, and so does Service `{longest}`, which must start \
+                 with a letter"
             );
             let help = format!(
                 "use a name such as `operator-{self}`, or another `namePrefix` in config/default/kustomization.yaml"
@@ -144,7 +145,7 @@ impl ProjectName {
     pub(crate) fn from_folder(folder: &str) -> Result<Self, Problem> {
         Self::parse(&folder.to_lowercase()).map_err(|problem| {
             let help = problem.help.unwrap_or_default();
-            Problem::new(format!("the folder name is not usable as project name: {}", problem.message))
+            Problem::new(format!("the folder name is not a valid project name: {}", problem.message))
                 .help(format!("{help}{}pass `--project-name`", if help.is_empty() { "" } else { ", or " }))
         })
     }
@@ -156,13 +157,15 @@ pub(crate) const LABEL_MAX: usize = 63;
 pub(crate) const SUBDOMAIN_MAX: usize = 253;
 
 fn dns_1123_label(what: &str, name: &str) -> Result<(), Problem> {
-    let rule = "a DNS-1123 label: lower-case letters, digits and `-`, with a letter or digit at both ends, at most 63 characters";
+    let rule = "a DNS-1123 label: lower-case letters, digits and `-`, starting and ending with a letter or digit, at \
+                most 63 characters";
     require(is_label(name) && name.len() <= LABEL_MAX, what, name, rule, || label_like(name, LABEL_MAX))
 }
 
 /// Checks a DNS-1035 label, the rule of most names in Kubernetes.
 pub(crate) fn dns_1035_label(what: &str, name: &str) -> Result<(), Problem> {
-    let rule = "a DNS-1035 label: lower-case letters, digits and `-`, with a letter in front and a letter or digit at the end, at most 63 characters";
+    let rule = "a DNS-1035 label: lower-case letters, digits and `-`, starting with a letter and ending with a \
+                letter or digit, at most 63 characters";
     let valid =
         |name: &str| is_label(name) && name.len() <= LABEL_MAX && name.starts_with(|c: char| c.is_ascii_lowercase());
     let near = || {
@@ -174,7 +177,8 @@ pub(crate) fn dns_1035_label(what: &str, name: &str) -> Result<(), Problem> {
 
 /// Checks a DNS-1123 subdomain, the rule of domains in Kubernetes.
 pub(crate) fn dns_1123_subdomain(what: &str, name: &str) -> Result<(), Problem> {
-    let rule = "a DNS-1123 subdomain: parts of lower-case letters, digits and `-`, joined by `.`, with a letter or digit at both ends of each, at most 253 characters";
+    let rule = "a DNS-1123 subdomain: parts of lower-case letters, digits and `-`, separated by `.`, each starting \
+                and ending with a letter or digit, at most 253 characters";
     let valid = name.len() <= SUBDOMAIN_MAX && name.split('.').all(is_label);
     let near = || {
         let parts: Vec<String> = name.split('.').map(|part| label_like(part, LABEL_MAX)).collect();

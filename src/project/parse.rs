@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
     let mut top = match value {
         Value::Object(map) => Fields { text, path: String::new(), map },
         Value::Null => return Err(Problem::new("`PROJECT` is empty").help(RESTORE)),
-        _ => return Err(Problem::new("`PROJECT` is not a mapping").help(RESTORE)),
+        _ => return Err(Problem::new("`PROJECT` must be a YAML mapping").help(RESTORE)),
     };
     check_format(&mut top)?;
 
@@ -54,8 +54,8 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
                 }
             }
             if !project.namespaced && !project.namespaces.is_empty() {
-                let wrong = own.wrong("namespaces", "only a project with `namespaced: true` is confined to namespaces");
-                return Err(wrong.help("add `namespaced: true` at the top, or remove the list"));
+                let wrong = own.wrong("namespaces", "it requires `namespaced: true`");
+                return Err(wrong.help("add `namespaced: true` at the top level, or remove the list"));
             }
             if !own.map.is_empty() {
                 plugins.map.insert(LAYOUT.to_owned(), Value::Object(own.map));
@@ -66,7 +66,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
     for mut entry in top.list("resources")? {
         let resource = resource(&mut entry)?;
         if project.find(&resource).is_some() {
-            return Err(entry.wrong("kind", &format!("`{}` is there twice", resource.display())));
+            return Err(entry.wrong("kind", &format!("`{}` already exists in the list", resource.display())));
         }
         project.resources.push(resource);
     }
@@ -82,29 +82,27 @@ fn check_format(top: &mut Fields<'_>) -> Result<(), Problem> {
         Some(Value::Array(list)) if list.iter().all(Value::is_string) => {
             list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
         }
-        Some(_) => return Err(top.wrong("layout", "it must be a list of texts")),
+        Some(_) => return Err(top.wrong("layout", "it must be a list of strings")),
         None => Vec::new(),
     };
     let version = match top.map.remove("version") {
         Some(Value::String(version)) => Some(version),
         Some(Value::Number(version)) => Some(version.to_string()),
-        Some(_) => return Err(top.wrong("version", "it must be a text")),
+        Some(_) => return Err(top.wrong("version", "it must be a string")),
         None => None,
     };
     if !layout.is_empty() && layout != [LAYOUT] {
         return Err(top
-            .wrong("layout", &format!("the project has layout `{}`, which is of another tool", layout.join(",")))
-            .help(format!("use the tool that made it; memcached-sdk works on projects with layout `{LAYOUT}`")));
+            .wrong("layout", &format!("the layout `{}` belongs to another tool", layout.join(",")))
+            .help(format!("use the tool that created the project; memcached-sdk requires the layout `{LAYOUT}`")));
     }
     match version.as_deref() {
-        Some(FORMAT) if layout.is_empty() => {
-            Err(Problem::new("`PROJECT` has no `layout`: it is incomplete").help(RESTORE))
-        }
+        Some(FORMAT) if layout.is_empty() => Err(Problem::new("`PROJECT` has no `layout`").help(RESTORE)),
         Some(FORMAT) => Ok(()),
         Some(version) => Err(top
-            .wrong("version", &format!("format version `{version}` is not known, only `{FORMAT}` is"))
-            .help("use the tool that made the project, or a newer memcached-sdk")),
-        None => Err(Problem::new("`PROJECT` has no `version`: it is incomplete").help(RESTORE)),
+            .wrong("version", &format!("unsupported format version `{version}`: only `{FORMAT}` is supported"))
+            .help("use the tool that created the project, or a newer memcached-sdk")),
+        None => Err(Problem::new("`PROJECT` has no `version`").help(RESTORE)),
     }
 }
 
@@ -171,7 +169,7 @@ impl<'a> Fields<'a> {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(Value::Number(number)) => Ok(Some(number.to_string())),
-            Some(_) => Err(self.wrong(key, "it must be a text")),
+            Some(_) => Err(self.wrong(key, "it must be a string")),
         }
     }
 
@@ -193,9 +191,8 @@ impl<'a> Fields<'a> {
     }
 
     fn required<T>(&mut self, key: &str, parse: fn(&str) -> Result<T, Problem>) -> Result<T, Problem> {
-        self.parsed(key, parse)?.ok_or_else(|| {
-            Problem::new(format!("`PROJECT` has no `{}{key}`: it is incomplete", self.path)).help(RESTORE)
-        })
+        self.parsed(key, parse)?
+            .ok_or_else(|| Problem::new(format!("`PROJECT` has no `{}{key}`", self.path)).help(RESTORE))
     }
 
     fn fields(&mut self, key: &str) -> Result<Option<Fields<'a>>, Problem> {
@@ -218,10 +215,10 @@ impl<'a> Fields<'a> {
 
     fn strings<T>(&mut self, key: &str, parse: fn(&str) -> Result<T, Problem>) -> Result<Vec<T>, Problem> {
         let Some(value) = self.take(key) else { return Ok(Vec::new()) };
-        let Value::Array(items) = value else { return Err(self.wrong(key, "it must be a list of texts")) };
+        let Value::Array(items) = value else { return Err(self.wrong(key, "it must be a list of strings")) };
         let entry = |item: &Value| match item.as_str() {
             Some(text) => parse(text).map_err(|problem| self.wrong(key, &problem.message)),
-            None => Err(self.wrong(key, "it must be a list of texts")),
+            None => Err(self.wrong(key, "it must be a list of strings")),
         };
         items.iter().map(entry).collect()
     }

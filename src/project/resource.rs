@@ -82,7 +82,9 @@ impl Resource {
     /// A custom resource without types and controllers. Requires a group or a domain.
     pub fn new(group: Group, domain: Option<Domain>, version: Version, kind: Kind) -> Result<Self, Problem> {
         if group.is_empty() && domain.is_none() {
-            return Err(Problem::new("the group is empty and the project has no domain").help("pass `--group`"));
+            return Err(
+                Problem::new("the group must not be empty, because the project has no domain").help("pass `--group`")
+            );
         }
         let plural = kind.default_plural();
         let resource = Self {

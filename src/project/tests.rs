@@ -77,22 +77,23 @@ fn a_bad_file_is_refused_with_the_place_and_the_reason() {
     };
     for (text, expected) in [
         (String::new(), "`PROJECT` is empty"),
-        ("- a\n".to_owned(), "`PROJECT` is not a mapping"),
-        (TEXT[..TEXT.len() - 13].to_owned(), "`PROJECT` has no `version`: it is incomplete"),
+        ("- a\n".to_owned(), "`PROJECT` must be a YAML mapping"),
+        (TEXT[..TEXT.len() - 13].to_owned(), "`PROJECT` has no `version`"),
         (
             replaced("- rust.memcached-sdk.dev/v1", "- go.kubebuilder.io/v4"),
-            "`PROJECT:4`: `layout`: the project has layout `go.kubebuilder.io/v4`, which is of another tool",
+            "`PROJECT:4`: `layout`: the layout `go.kubebuilder.io/v4` belongs to another tool",
         ),
         (
             replaced("version: \"3\"", "version: \"2\""),
-            "`PROJECT:51`: `version`: format version `2` is not known, only `3` is",
+            "`PROJECT:51`: `version`: unsupported format version `2`: only `3` is supported",
         ),
         (
             replaced("projectName: memcached-operator", "projectName: My_Op"),
-            "`PROJECT:15`: `projectName`: invalid project name `My_Op`: it must be a DNS-1123 label: lower-case letters, digits and `-`, with a letter or digit at both ends, at most 63 characters",
+            "`PROJECT:15`: `projectName`: invalid project name `My_Op`: it must be a DNS-1123 label: lower-case \
+             letters, digits and `-`, starting and ending with a letter or digit, at most 63 characters",
         ),
         (replaced("multigroup: true", "multigroup: maybe"), "`PROJECT:6`: `multigroup`: it must be `true` or `false`"),
-        (replaced("  kind: Captain\n", ""), "`PROJECT` has no `resources[1].kind`: it is incomplete"),
+        (replaced("  kind: Captain\n", ""), "`PROJECT` has no `resources[1].kind`"),
         (
             replaced("kind: Captain", "kind: captain"),
             "`PROJECT:41`: `resources[1].kind`: invalid kind `captain`: it must be a Rust type name: an upper-case letter, then letters and digits, at most 63 characters",
@@ -173,7 +174,7 @@ fn what_would_share_a_name_is_refused() {
             ("ship", "v1", "Frigate"),
             false,
             none,
-            Some("multiple groups are not allowed by default: the project has group `cache`, and `ship` is another"),
+            Some("multiple groups are not allowed by default: the project has the group `cache`, found `ship`"),
         ),
         (("ship", "v1", "Frigate"), true, none, None),
         (
@@ -181,7 +182,8 @@ fn what_would_share_a_name_is_refused() {
             false,
             |r| r.plural = name::Plural::parse("mcs").unwrap(),
             Some(
-                "`cache.example.com/v1 Memcached` has plural `mcs`, but `cache.example.com/v1alpha1 Memcached` has `memcacheds`: versions of a kind share it",
+                "`cache.example.com/v1 Memcached` has the plural `mcs`, but `cache.example.com/v1alpha1 Memcached` \
+                 has `memcacheds`: all versions of a kind must have the same plural",
             ),
         ),
         (
@@ -189,7 +191,8 @@ fn what_would_share_a_name_is_refused() {
             false,
             |r| r.api = Some(ResourceApi::new(false)),
             Some(
-                "`cache.example.com/v1 Memcached` and `cache.example.com/v1alpha1 Memcached` differ in scope: versions of a kind share it",
+                "`cache.example.com/v1 Memcached` and `cache.example.com/v1alpha1 Memcached` differ in scope: all \
+                 versions of a kind must have the same scope",
             ),
         ),
         (
@@ -197,7 +200,8 @@ fn what_would_share_a_name_is_refused() {
             false,
             |r| r.controllers = Controllers::Default,
             Some(
-                "the controllers of `cache.example.com/v1 Memcached` and `cache.example.com/v1alpha1 Memcached` would have the same name",
+                "the controllers of `cache.example.com/v1 Memcached` and `cache.example.com/v1alpha1 Memcached` have \
+                 the same name",
             ),
         ),
         (
@@ -213,7 +217,8 @@ fn what_would_share_a_name_is_refused() {
             false,
             |r| r.plural = name::Plural::parse("others").unwrap(),
             Some(
-                "`cache.example.com/v1alpha1 MemCached` and `cache.example.com/v1alpha1 Memcached` differ in upper and lower case only",
+                "`cache.example.com/v1alpha1 MemCached` and `cache.example.com/v1alpha1 Memcached` differ only in \
+                 upper and lower case",
             ),
         ),
     ]);
@@ -223,14 +228,15 @@ fn what_would_share_a_name_is_refused() {
 fn names_that_are_derived_from_others_are_checked() {
     let none: Change = |_| {};
     let long = "M".repeat(60);
-    let too_long = format!("the kind `{long}` is too long: the kind of its lists, `{long}List`, has 64 characters");
+    let too_long = format!("the kind `{long}` is too long: its list kind `{long}List` has 64 characters");
     check_added(&[
         (
             ("cache", "v1", "MemcachedList"),
             false,
             none,
             Some(
-                "`cache.example.com/v1 MemcachedList` and `cache.example.com/v1alpha1 Memcached` would both have the name `MemcachedList`, and the API server gives it to one",
+                "`cache.example.com/v1 MemcachedList` and `cache.example.com/v1alpha1 Memcached` have the same name \
+                 `MemcachedList`, but the API server accepts it only once",
             ),
         ),
         (
@@ -238,7 +244,8 @@ fn names_that_are_derived_from_others_are_checked() {
             false,
             |r| r.plural = name::Plural::parse("memcached").unwrap(),
             Some(
-                "`cache.example.com/v1 Cluster` and `cache.example.com/v1alpha1 Memcached` would both have the name `memcached`, and the API server gives it to one",
+                "`cache.example.com/v1 Cluster` and `cache.example.com/v1alpha1 Memcached` have the same name \
+                 `memcached`, but the API server accepts it only once",
             ),
         ),
         (
@@ -249,7 +256,8 @@ fn names_that_are_derived_from_others_are_checked() {
                 r.api = Some(ResourceApi { short_names: vec![short], ..ResourceApi::new(true) });
             },
             Some(
-                "`cache.example.com/v1 Cluster` and `cache.example.com/v1alpha1 Memcached` would both have the name `memcacheds`, and the API server gives it to one",
+                "`cache.example.com/v1 Cluster` and `cache.example.com/v1alpha1 Memcached` have the same name \
+                 `memcacheds`, but the API server accepts it only once",
             ),
         ),
         (("cache", "v1", &long), false, none, Some(&too_long)),
@@ -258,7 +266,8 @@ fn names_that_are_derived_from_others_are_checked() {
             false,
             none,
             Some(
-                "the conversions of `cache.example.com/v1alpha1 Memcached` and the kind `cache.example.com/v1alpha1 MemcachedConversion` would be the same Rust module `memcached_conversion`",
+                "the conversions of `cache.example.com/v1alpha1 Memcached` and the kind `cache.example.com/v1alpha1 \
+                 MemcachedConversion` cannot both have the Rust module `memcached_conversion`",
             ),
         ),
         (("cache", "v1", "MemcachedConversion"), false, none, None),

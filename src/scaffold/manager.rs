@@ -21,8 +21,8 @@ pub(crate) fn check(root: &Path, source: &ManagerSource) -> Result<()> {
     if found.is_some_and(|found| found.name == runtime::PACKAGE) {
         return Ok(());
     }
-    let problem = Problem::new(format!("`{dir}` has no package `{}`", runtime::PACKAGE));
-    Err(problem.help("the folder of `--manager path=DIR` is relative to the project").into())
+    let problem = Problem::new(format!("package `{}` not found in `{dir}`", runtime::PACKAGE));
+    Err(problem.help("check `--manager path=DIR`: the path is relative to the project").into())
 }
 
 /// Removes the copy. Reports foreign files, which stay.
@@ -46,10 +46,10 @@ pub(crate) fn files(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
     }
     if !taken.is_empty() {
         let problem = Problem::new(format!(
-            "the folder `{CRATE}` is for generated code, and has files of others: {}",
+            "the folder `{CRATE}` for generated code already contains other files: {}",
             taken.join(", ")
         ));
-        return Err(problem.help("move them to another folder, or pass `--force` to lose them").into());
+        return Err(problem.help("move them to another folder, or pass `--force` to overwrite them").into());
     }
     without(draft, others)
 }
@@ -60,8 +60,9 @@ fn without(draft: &mut Draft, files: BTreeSet<RelPath>) -> Result<Diagnostics> {
         if is_ours(draft.root(), &path)? {
             draft.remove(path);
         } else {
-            let message = format!("`{path}` is not generated, in a folder for generated code; it stays as it is");
-            found.push(Diagnostic::new(Code::ManagerForeign, message).help("move it to another folder"));
+            let message =
+                format!("`{path}` is not a generated file, but is in the folder for generated code; it is not changed");
+            found.push(Diagnostic::new(Code::ManagerForeign, message).help("move the file to another folder"));
         }
     }
     Ok(found)

@@ -25,12 +25,12 @@ struct Name {
 impl Name {
     fn new(text: &str) -> Result<Self, Problem> {
         let wrong = |why: &str| {
-            Problem::new(format!("`{text}` is not the name of a kind: {why}"))
-                .help("write `Kind`, `Kind.group`, or a glob such as `*Policy` or `*.example.com`")
+            Problem::new(format!("`{text}` is not a valid name of a kind: {why}"))
+                .help("use `Kind`, `Kind.group`, or a glob such as `*Policy` or `*.example.com`")
         };
         let (kind, group) = text.split_once('.').map_or((text, None), |(kind, group)| (kind, Some(group)));
         if kind.is_empty() || group.is_some_and(str::is_empty) {
-            return Err(wrong("a part of it is empty"));
+            return Err(wrong("the kind and the group must not be empty"));
         }
         let pattern = |part: &str| Pattern::new(part).map_err(|error| wrong(error.msg));
         Ok(Self { text: text.to_owned(), kind: pattern(kind)?, group: group.map(pattern).transpose()? })

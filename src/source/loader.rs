@@ -212,7 +212,7 @@ impl<'a> Loader<'a> {
         let source = &self.sources[file];
         let diagnostic = if let Some(at) = deeper_than(DEEPEST, text) {
             let at = at + source.base;
-            let diagnostic = Diagnostic::new(Code::Syntax, "the code is nested too deeply to be read");
+            let diagnostic = Diagnostic::new(Code::Syntax, "the code is nested too deeply");
             diagnostic.at(source.origin(at..at + 1))
         } else {
             let error = match syn::parse_str::<syn::File>(text) {
@@ -222,14 +222,14 @@ impl<'a> Loader<'a> {
             let message = match error.to_string() {
                 // The error text of proc-macro2 when tokenization fails.
                 text if text == "cannot parse string into token stream" => {
-                    "a bracket or literal is not closed, or a character does not belong here".to_string()
+                    "a bracket or literal is not closed, or a character is not valid here".to_string()
                 }
                 text => text,
             };
             match conflict::start(text).map(|at| source.base + at) {
                 Some(at) => {
-                    let diagnostic = Diagnostic::new(Code::Syntax, "an unresolved merge conflict");
-                    diagnostic.at(source.origin(at..at + 7)).help("finish the merge of the file")
+                    let diagnostic = Diagnostic::new(Code::Syntax, "the file has an unresolved merge conflict");
+                    diagnostic.at(source.origin(at..at + 7)).help("resolve the conflict and remove its markers")
                 }
                 None => Diagnostic::new(Code::Syntax, message).at(source.origin(source.range(error.span()))),
             }
@@ -369,7 +369,7 @@ impl<'a> Loader<'a> {
         for (path, relative) in &candidates {
             match self.read(path, package) {
                 Ok(file) if self.stack.contains(&file) => {
-                    problem = Some(format!("module `{name}` contains itself through `{}`", self.shown(path).display()));
+                    problem = Some(format!("module `{name}` includes itself through `{}`", self.shown(path).display()));
                     break;
                 }
                 Ok(file) => {
@@ -393,9 +393,9 @@ impl<'a> Loader<'a> {
         let wanted: Vec<_> = candidates.iter().map(|(path, _)| format!("`{}`", self.shown(path).display())).collect();
         self.diagnostics.push(Diagnostic {
             code: Code::MissingModule,
-            message: problem.unwrap_or_else(|| format!("no file for module `{name}`")),
+            message: problem.unwrap_or_else(|| format!("file not found for module `{name}`")),
             origin: Some(source.origin(source.range(span))),
-            help: Some(format!("create {}, or remove the line", wanted.join(" or "))),
+            help: Some(format!("create {}, or remove the declaration", wanted.join(" or "))),
             kinds: Box::default(),
         });
     }

@@ -27,7 +27,7 @@ pub enum DependencyKind {
 
 /// A dependency of the package, merged over all tables of its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a key of its own, or what the tables say of it together")]
+#[allow(clippy::struct_excessive_bools, reason = "each field is a separate key of the manifest")]
 pub struct Dependency {
     /// The table that declares it.
     pub kind: DependencyKind,
@@ -164,9 +164,9 @@ impl CargoManifest {
         let Some(package) = get(root, &["package"]).or_else(|| get(root, &["project"])) else {
             let members = strings(get(root, &["workspace", "members"]));
             anyhow::bail!(
-                "`{}` has no `[package]`{}",
+                "`{}` has no `[package]` table{}",
                 path.display(),
-                if members.is_empty() { String::new() } else { format!("; choose a member: {}", members.join(", ")) }
+                if members.is_empty() { String::new() } else { format!("; select a member: {}", members.join(", ")) }
             );
         };
         let workspace_dir = workspace_dir(dir, root);

@@ -124,66 +124,74 @@ pub const MARKERS: &[MarkerDefinition] =
 
 const RBAC_MARKER: MarkerDefinition = MarkerDefinition {
     name: RBAC,
-    help: "a permission of the operator, in its ClusterRole or, with `namespace`, in a Role",
+    help: "a permission of the operator: a rule of its ClusterRole or, with `namespace`, of a Role",
     arguments: &[
         optional("groups", Texts, "API groups; `core` or `\"\"` is the core group"),
-        optional("resources", Texts, "resources in the plural, subresources as `pods/log`"),
-        optional("resourceNames", Texts, "only objects of these names"),
-        required("verbs", Texts, "what may be done, `*` for everything"),
-        optional("urls", Texts, "paths that are no resources, such as `/metrics`"),
-        optional("namespace", Text, "makes it a Role in this namespace, whatever the scope of the project"),
-        optional("roleName", Text, "another role than the default one"),
+        optional("resources", Texts, "plural names of resources; subresources as `pods/log`"),
+        optional("resourceNames", Texts, "restricts the rule to objects with these names"),
+        required("verbs", Texts, "the allowed verbs; `*` allows all"),
+        optional("urls", Texts, "non-resource URLs, such as `/metrics`"),
+        optional("namespace", Text, "writes a Role in this namespace, for any scope of the project"),
+        optional("roleName", Text, "the name of the role, if not the default"),
     ],
 };
 
 const WEBHOOK_MARKER: MarkerDefinition = MarkerDefinition {
     name: WEBHOOK,
-    help: "a webhook that the API server asks about requests; `path` or `url` says where it is",
+    help: "an admission webhook; either `path` or `url` is required",
     arguments: &[
-        required("mutating", Bool, "it may change the object; otherwise it only allows or denies"),
-        required("failurePolicy", Text, "what becomes of a request without an answer: `fail` or `ignore`"),
-        optional("matchPolicy", Text, "`Exact`, or `Equivalent`: requests through other versions, too"),
-        optional("sideEffects", Text, "`None` or `NoneOnDryRun`; it has to be given, here or in `patch`"),
-        optional("timeoutSeconds", Int, "how long the API server waits, 1 to 30"),
+        required("mutating", Bool, "true for a mutating webhook, false for a validating one"),
+        required("failurePolicy", Text, "the result of a request if the webhook does not respond: `fail` or `ignore`"),
+        optional("matchPolicy", Text, "`Exact`, or `Equivalent` to match requests through other versions as well"),
+        optional("sideEffects", Text, "`None` or `NoneOnDryRun`; required, here or in `patch`"),
+        optional("timeoutSeconds", Int, "timeout of a call, 1 to 30"),
         required("groups", Texts, "API groups; `core` or `\"\"` is the core group"),
-        required("resources", Texts, "resources in the plural, subresources as `pods/status`"),
+        required("resources", Texts, "plural names of resources; subresources as `pods/status`"),
         required("verbs", Texts, "`create`, `update`, `delete`, `connect`, or `*`"),
         required("versions", Texts, "API versions, or `*`"),
-        required("name", Text, "a name of at least three parts with dots, that no other one has"),
-        optional("serviceName", Text, "the Service that it is behind: `webhook-service`"),
-        optional("serviceNamespace", Text, "the namespace of that Service: `system`"),
-        optional("path", Text, "its path at the Service"),
-        optional("servicePort", Int, "the port of the Service: 443"),
-        optional("webhookVersions", Texts, "versions of the configuration: `v1`"),
-        required("admissionReviewVersions", Texts, "versions of the request that it knows: `v1`"),
-        optional("reinvocationPolicy", Text, "`IfNeeded`: again after others have changed the object"),
-        optional("url", Text, "where it is, when it is behind no Service; quoted"),
+        required("name", Text, "a unique name with at least three parts, separated by dots"),
+        optional("serviceName", Text, "the name of the Service; default `webhook-service`"),
+        optional("serviceNamespace", Text, "the namespace of the Service; default `system`"),
+        optional("path", Text, "the path of the webhook at the Service"),
+        optional("servicePort", Int, "the port of the Service; default 443"),
+        optional("webhookVersions", Texts, "versions of the webhook configuration; only `v1`"),
+        required("admissionReviewVersions", Texts, "versions of AdmissionReview that the webhook accepts: `v1`"),
+        optional(
+            "reinvocationPolicy",
+            Text,
+            "`Never`, or `IfNeeded` to call the webhook again after others changed the object",
+        ),
+        optional("url", Text, "the URL of a webhook without a Service; quoted"),
         optional(
             "patch",
             Text,
-            "what else it says: a strategic merge patch as JSON in backticks, such as `{\"objectSelector\": {…}}`",
+            "a strategic merge patch of the webhook, JSON in backticks, such as `{\"objectSelector\": {…}}`",
         ),
     ],
 };
 
 const WEBHOOK_CONFIGURATION_MARKER: MarkerDefinition = MarkerDefinition {
     name: WEBHOOK_CONFIGURATION,
-    help: "the object that the webhooks are in",
+    help: "the webhook configuration that contains the webhooks",
     arguments: &[
-        required("mutating", Bool, "that of the mutating webhooks, or of the validating ones"),
+        required(
+            "mutating",
+            Bool,
+            "true for the MutatingWebhookConfiguration, false for the ValidatingWebhookConfiguration",
+        ),
         optional("name", Text, "its name"),
     ],
 };
 
 const CONVERSION_MARKER: MarkerDefinition = MarkerDefinition {
     name: CONVERSION,
-    help: "versions with different schemas that no webhook converts; before the type of the version that is stored",
-    arguments: &[required("none", Text, "why it is right that the API server changes nothing but the `apiVersion`")],
+    help: "allows versions with different schemas without a conversion webhook; before the type of the storage version",
+    arguments: &[required("none", Text, "why it is correct that the API server changes only the `apiVersion`")],
 };
 
 /// kubebuilder markers without a meaning in Rust source, with their replacements. A name that ends in `:` is a prefix.
 pub const ELSEWHERE: &[(&str, &str)] = &[
-    ("kubebuilder:ac:", "Rust has no generated apply configurations: apply the typed object"),
+    ("kubebuilder:ac:", "Rust has no apply configurations: apply the typed object"),
     ("kubebuilder:default", "write `#[serde(default = …)]`"),
     ("kubebuilder:deprecatedversion", "write `#[kube(deprecated)]`"),
     ("kubebuilder:example", "write `#[schemars(example = …)]`"),
@@ -194,8 +202,8 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("kubebuilder:pruning:", "write `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`"),
     ("kubebuilder:resource", "write `#[kube(plural = …, shortname = …, category = …, namespaced)]`"),
     ("kubebuilder:selectablefield", "write `#[kube(selectable = …)]`"),
-    ("kubebuilder:skip", "write `#[kube(…)]` only on what is a custom resource"),
-    ("kubebuilder:skipversion", "leave the type of that version out"),
+    ("kubebuilder:skip", "write `#[kube(…)]` only on custom resources"),
+    ("kubebuilder:skipversion", "remove the type of that version"),
     ("kubebuilder:storageversion", "write `#[kube(storage = …)]`"),
     ("kubebuilder:subresource:", "write `#[kube(status = …, scale(…))]`"),
     ("kubebuilder:title", "write `#[schemars(title = …)]`"),
@@ -221,8 +229,8 @@ impl SourceTree {
         }
         for name in names {
             for origin in self.lines_of_blocks(&format!("+{name}:")) {
-                let message = "a marker in a comment with `/*` is not read";
-                let found = Diagnostic::new(Code::UnknownMarker, message).help("begin its line with `//`");
+                let message = "a marker in a `/*` comment is ignored";
+                let found = Diagnostic::new(Code::UnknownMarker, message).help("use a `//` comment");
                 diagnostics.push(found.at(origin));
             }
             // Search for a misspelt first part of the name.
@@ -295,7 +303,7 @@ fn read(comment: &Comment, names: &[&str], diagnostics: &mut Diagnostics) -> Opt
                 Wrong::Expected { wanted: parse::EQUALS, .. } => {
                     "separate the items of a list with `;`, and arguments with `,`".to_owned()
                 }
-                _ => format!("the form is `{}`", form(definition)),
+                _ => format!("use the form `{}`", form(definition)),
             };
             let is_missing = matches!(error.what, Wrong::MissingArgument(_));
             let origin = if is_missing { whole } else { at(error.offset, length) };
@@ -313,13 +321,13 @@ fn unknown<'a>(anonymous: &'a str, name: &str) -> Diagnostic {
     let elsewhere =
         ELSEWHERE.iter().find(|(known_name, _)| known(&[known_name], anonymous) || known(&[known_name], name));
     if let Some((_, instead)) = elsewhere {
-        let message = format!("marker `+{}` has no meaning in Rust source", anonymous.trim());
+        let message = format!("marker `+{}` is not supported in Rust source", anonymous.trim());
         return Diagnostic::new(Code::UnknownMarker, message).help(*instead);
     }
     let message = format!("unknown marker `+{anonymous}`");
     let diagnostic = Diagnostic::new(Code::UnknownMarker, message);
     if anonymous.starts_with(char::is_whitespace) {
-        return diagnostic.help("a marker has no blank behind its `+`");
+        return diagnostic.help("remove the space after `+`");
     }
     let names = MARKERS.iter().map(|marker| marker.name);
     let cut = |name: &&'a str| name.rsplit_once(':').map(|(name, _)| name).filter(|name| name.contains(':'));
@@ -329,7 +337,7 @@ fn unknown<'a>(anonymous: &'a str, name: &str) -> Diagnostic {
     match near {
         Some(near) if anonymous.strip_prefix(near).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)) => {
             diagnostic.help(match MARKERS.iter().find(|marker| marker.name == near) {
-                Some(marker) => format!("the form is `{}`", form(marker)),
+                Some(marker) => format!("use the form `{}`", form(marker)),
                 None => format!("write `+{near}`"),
             })
         }
@@ -394,7 +402,7 @@ mod tests {
 
     #[test]
     fn rbac_arguments() {
-        let form = "the form is `+kubebuilder:rbac:groups=…,resources=…,resourceNames=…,verbs=…,urls=…,namespace=…,roleName=…`";
+        let form = "use the form `+kubebuilder:rbac:groups=…,resources=…,resourceNames=…,verbs=…,urls=…,namespace=…,roleName=…`";
         for (text, expected) in [
             (" +kubebuilder:rbac:verbs=get", r#"verbs=["get"]"#.to_string()),
             ("+kubebuilder:rbac:verbs=get;list", r#"verbs=["get", "list"]"#.to_string()),
@@ -415,18 +423,19 @@ mod tests {
             (" +kubebuilder:rbac:verbs get", format!("4: unknown marker `+kubebuilder:rbac:verbs get`; {form}")),
             (" +kubebuilder:rabc:verbs=get", "4: unknown marker `+kubebuilder:rabc:verbs`; did you mean `+kubebuilder:rbac`?".to_string()),
             (" +kubebuilder:rbac verbs=get", format!("4: unknown marker `+kubebuilder:rbac verbs`; {form}")),
-            (" + kubebuilder:rbac:verbs=get", "4: unknown marker `+ kubebuilder:rbac:verbs`; a marker has no blank behind its `+`".to_string()),
+            (" + kubebuilder:rbac:verbs=get", "4: unknown marker `+ kubebuilder:rbac:verbs`; remove the space after `+`".to_string()),
             (" +kubebuilder:rbac:verbs=get,list", "36: expected equals, got \"\"; separate the items of a list with `;`, and arguments with `,`".to_string()),
             (" +kubebuilder:rbac:verbs", format!("4: unknown marker `+kubebuilder:rbac:verbs`; {form}")),
             (" +kubebuilder:rbac", format!("4: missing argument \"verbs\"; {form}")),
             (
                 " +kubebuilder:printcolumn:name=a",
-                "4: marker `+kubebuilder:printcolumn:name` has no meaning in Rust source; write `#[kube(printcolumn(…))]`"
+                "4: marker `+kubebuilder:printcolumn:name` is not supported in Rust source; write \
+                 `#[kube(printcolumn(…))]`"
                     .to_string(),
             ),
             (
                 " +kubebuilder:validation:Minimum=1",
-                "4: marker `+kubebuilder:validation:Minimum` has no meaning in Rust source; write `#[schemars(…)]`, or \
+                "4: marker `+kubebuilder:validation:Minimum` is not supported in Rust source; write `#[schemars(…)]`, or \
                  `#[x_kube(validation = …)]` with `KubeSchema`"
                     .to_string(),
             ),

@@ -46,7 +46,7 @@ impl SourceTree {
                 None => Resolution::Unresolved(format!("`{}` is a crate", parts.join("::"))),
             },
             Ok(Def::Ambiguous(why)) => Resolution::Unresolved(why.to_string()),
-            Err(Failure::Ambiguous(why, at)) => Resolution::Unresolved(format!("`{}` is not clear: {why}", parts[at])),
+            Err(Failure::Ambiguous(why, at)) => Resolution::Unresolved(format!("`{}` is ambiguous: {why}", parts[at])),
             Err(Failure::Other(why)) => Resolution::Unresolved(why),
             Err(Failure::Missing(of, at)) => self.explain(module, &parts, of, at, namespace),
         }

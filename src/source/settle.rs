@@ -31,7 +31,7 @@ pub enum Unread {
 impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotDownloaded(package) => write!(f, "the sources of {package} are not there, run `cargo fetch`"),
+            Self::NotDownloaded(package) => write!(f, "the sources of {package} are not downloaded; run `cargo fetch`"),
             Self::Other(why) => f.write_str(why),
         }
     }
@@ -123,15 +123,15 @@ impl SourceTree {
         let here = self.manifest_of(module).dependencies.values();
         let anywhere = self.manifests().flat_map(|manifest| manifest.dependencies.values());
         let mut found = here.chain(anywhere).filter(|dependency| crate_name(&dependency.package) == name);
-        let Some(dependency) = found.next() else { return Some(Unread::Other("no dependency has this name")) };
+        let Some(dependency) = found.next() else { return Some(Unread::Other("dependency not found")) };
         let Some(version) = dependency.locked.clone() else {
-            return Some(Unread::Other("its version is not in `Cargo.lock`"));
+            return Some(Unread::Other("its version was not found in `Cargo.lock`"));
         };
         if found.any(|other| other.locked.as_ref().is_some_and(|other| *other != version)) {
-            return Some(Unread::Other("several versions of it are used"));
+            return Some(Unread::Other("multiple versions of it are in use"));
         }
         if !dependency.registry {
-            return Some(Unread::Other("it does not come from a registry"));
+            return Some(Unread::Other("it is not from a registry"));
         }
         let key = (dependency.package.clone(), version);
         match self.sources.located.get(&key) {
@@ -139,7 +139,7 @@ impl SourceTree {
                 self.sources.requested_packages.borrow_mut().insert(key);
                 None
             }
-            Some(true) => Some(Unread::Other("it is re-exported in a way that is not read")),
+            Some(true) => Some(Unread::Other("its re-export is not supported")),
             Some(false) => Some(self.lacks(&key.0, &key.1)),
         }
     }

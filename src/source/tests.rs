@@ -149,9 +149,9 @@ fn f() { "
         [
             "src/broken.rs:2:8: expected one of: `for`, parentheses, `unsafe`, `fn`, `extern`, identifier, `::`, `<`, \
              `dyn`, square brackets, `*`, `&`, `!`, `impl`, `_`, lifetime",
-            "src/lib.rs:3:1: no file for module `missing`",
-            "src/unclosed.rs:1:10: a bracket or literal is not closed, or a character does not belong here",
-            "src/lib.rs:5:1: module `circle` contains itself through `src/lib.rs`",
+            "src/lib.rs:3:1: file not found for module `missing`",
+            "src/unclosed.rs:1:10: a bracket or literal is not closed, or a character is not valid here",
+            "src/lib.rs:5:1: module `circle` includes itself through `src/lib.rs`",
         ]
     );
     assert!(paths(&tree).contains(&"op::Fine".to_string()));
@@ -318,7 +318,7 @@ fn a_dependency_that_is_another_one_elsewhere() {
          package = {{ name = \"x\", edition = \"2024\" }}\n//- x/src/lib.rs\npub struct T;\n"
     ));
     let meant = show(&tree, "op", "sys::T", Namespace::Types);
-    assert_eq!(meant, "`sys` is not clear: it is another package on another platform");
+    assert_eq!(meant, "`sys` is ambiguous: it is a different package on other platforms");
 }
 
 #[test]

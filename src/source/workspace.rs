@@ -72,8 +72,8 @@ impl Packages {
             members.retain(|member| default.is_empty() || chosen.contains(&member.dir));
         }
         if members.is_empty() {
-            let problem = Problem::new(format!("`{}` has neither a package nor members", manifest.display()));
-            return Err(problem.help("name another one with `--manifest-path`").into());
+            let problem = Problem::new(format!("`{}` has neither a package nor workspace members", manifest.display()));
+            return Err(problem.help("pass another one with `--manifest-path`").into());
         }
         Ok(Self { root, members, all })
     }
@@ -189,8 +189,8 @@ fn nearest(start: &Path) -> Result<PathBuf> {
     let mut manifests = start.ancestors().map(|folder| folder.join("Cargo.toml")).filter(|manifest| manifest.is_file());
     let found = manifests.find(|manifest| !is_manager(manifest));
     Ok(found.ok_or_else(|| {
-        Problem::new("there is no `Cargo.toml` here or in a folder above")
-            .help("change to the folder of a crate, or name its `Cargo.toml` with `--manifest-path`")
+        Problem::new("could not find `Cargo.toml` in this folder or any parent folder")
+            .help("change to the folder of a crate, or pass `--manifest-path`")
     })?)
 }
 
@@ -242,7 +242,7 @@ fn expand(workspace: &Path, patterns: &[String]) -> Result<Vec<PathBuf>> {
     for pattern in patterns {
         let prefix = glob::Pattern::escape(&workspace.to_string_lossy());
         let paths = glob::glob(&format!("{prefix}/{pattern}"))
-            .with_context(|| format!("`{pattern}` in `workspace.members` is no pattern"))?;
+            .with_context(|| format!("`{pattern}` in `workspace.members` is not a valid glob pattern"))?;
         let before = folders.len();
         for path in paths {
             let path = clean(&path?);
@@ -261,8 +261,8 @@ fn expand(workspace: &Path, patterns: &[String]) -> Result<Vec<PathBuf>> {
 fn choose(members: &mut Vec<Member>, names: &[String]) -> Result<(), Problem> {
     if let Some(unknown) = names.iter().find(|name| !members.iter().any(|member| member.name == **name)) {
         let known: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
-        let problem = Problem::new(format!("the workspace has no package `{unknown}`"));
-        return Err(problem.help(format!("it has `{}`", known.join("`, `"))));
+        let problem = Problem::new(format!("package `{unknown}` not found in the workspace"));
+        return Err(problem.help(format!("the packages are `{}`", known.join("`, `"))));
     }
     members.retain(|member| names.contains(&member.name));
     Ok(())

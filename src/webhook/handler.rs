@@ -49,7 +49,7 @@ impl Handlers {
             let all_known = self.of(kind).all(|call| call.text.is_some());
             for (webhook, path) in &named {
                 if all_known && !self.of(kind).any(|call| call.text.as_deref() == Some(path)) {
-                    let message = format!("no {} handler serves `{path}`", kind.as_str());
+                    let message = format!("the path `{path}` has no {} handler", kind.as_str());
                     let help = format!("register one: `.{method}::<…>(\"{path}\")`");
                     found.push(Diagnostic::new(Code::WebhookUnserved, message).help(help).at(webhook.origin.clone()));
                 }
@@ -57,10 +57,10 @@ impl Handlers {
             for call in self.of(kind) {
                 let Some(path) = &call.text else { continue };
                 if !named.iter().any(|(_, named)| named == path) {
-                    let message = format!("no marker of a {} webhook has the path `{path}`", kind.as_str());
+                    let message = format!("the {} handler of `{path}` has no marker", kind.as_str());
                     let mutating = kind == WebhookKind::Mutating;
                     let help = format!(
-                        "the API server never asks it: write `+kubebuilder:webhook:path={path},mutating={mutating},…`"
+                        "the API server never calls it; add `+kubebuilder:webhook:path={path},mutating={mutating},…`"
                     );
                     found.push(Diagnostic::new(Code::WebhookUnmarked, message).help(help).at(call.origin.clone()));
                 }

@@ -69,13 +69,13 @@ fn value(marker: &Marker, kind: WebhookKind, problems: &mut Problems) -> Value {
     set("timeoutSeconds", marker.int("timeoutSeconds").filter(|seconds| *seconds != 0).map(|seconds| json!(seconds)));
     for version in marker.strings("webhookVersions").iter().filter(|version| *version != "v1") {
         let message = format!("unsupported webhook version: {version}");
-        problems.push((message, "the version of the configurations is `v1`: leave `webhookVersions` out"));
+        problems.push((message, "only `v1` is supported: remove `webhookVersions`"));
     }
     let patch = marker.string("patch");
     if !patch.is_empty()
         && let Err(why) = patch::apply(&mut webhook, &patch, kind)
     {
-        let help = "write a JSON object in backticks, with fields of a webhook as in YAML";
+        let help = "write a JSON object in backticks with the fields of a webhook, as in YAML";
         problems.push((format!("failed to apply patch: {why}"), help));
     }
     required(&webhook, problems);
@@ -85,7 +85,7 @@ fn value(marker: &Marker, kind: WebhookKind, problems: &mut Problems) -> Value {
 /// Checks required fields without a default; a patch may set them.
 fn required(webhook: &Map<String, Value>, problems: &mut Problems) {
     const OF: &str = "v1 {Mutating,Validating}WebhookConfiguration";
-    let effects = "write `sideEffects=None`, or `NoneOnDryRun` if requests with dryRun change nothing else";
+    let effects = "add `sideEffects=None`, or `NoneOnDryRun` if the webhook has no side effects in a dry run";
     match webhook.get("sideEffects").and_then(Value::as_str) {
         None => problems.push((format!("SideEffects is required for creating {OF}"), effects)),
         Some("Some" | "Unknown") => {
@@ -94,11 +94,11 @@ fn required(webhook: &Map<String, Value>, problems: &mut Problems) {
         Some(_) => {}
     }
     if webhook.get("timeoutSeconds").and_then(Value::as_i64).is_some_and(|seconds| !(1..=30).contains(&seconds)) {
-        let help = "without `timeoutSeconds` it is 10";
+        let help = "use a value from 1 to 30, or remove `timeoutSeconds`: the default is 10";
         problems.push(("TimeoutSeconds must be between 1 and 30 seconds".to_owned(), help));
     }
     if webhook.get("admissionReviewVersions").and_then(Value::as_array).is_none_or(Vec::is_empty) {
-        problems.push((format!("AdmissionReviewVersions is mandatory for {OF}"), "write `admissionReviewVersions=v1`"));
+        problems.push((format!("AdmissionReviewVersions is mandatory for {OF}"), "add `admissionReviewVersions=v1`"));
     }
 }
 
@@ -106,7 +106,7 @@ fn client_config(marker: &Marker, problems: &mut Problems) -> Value {
     let (path, url) = (marker.string("path"), marker.string("url"));
     if path.is_empty() == url.is_empty() {
         let message = "`url` or `path` markers are required and mutually exclusive";
-        problems.push((message.to_owned(), "write `path=/…`, or a quoted `url`"));
+        problems.push((message.to_owned(), "use either `path=/…` or a quoted `url`"));
     }
     if path.is_empty() {
         return json!({ "url": url });
@@ -128,7 +128,7 @@ fn match_policy(marker: &Marker, problems: &mut Problems) -> Option<Value> {
     let policy = known(&["Exact", "Equivalent"], &said);
     if policy.is_none() && !said.is_empty() {
         let message = format!("unknown value {said:?} for matchPolicy");
-        problems.push((message, "it is `Exact` or `Equivalent`"));
+        problems.push((message, "use `Exact` or `Equivalent`"));
     }
     policy
 }

@@ -71,7 +71,7 @@ const WEBHOOK: &[(&str, Field)] = &[
 /// Patches a webhook. The error is the reason for a rejection.
 pub(super) fn apply(webhook: &mut Object, patch: &str, kind: WebhookKind) -> Result<(), String> {
     let patch: strict::Strict = serde_json::from_str(patch).map_err(|error| error.to_string())?;
-    let Value::Object(patch) = patch.0 else { return Err("it is no JSON object".to_owned()) };
+    let Value::Object(patch) = patch.0 else { return Err("expected a JSON object".to_owned()) };
     let fields = if kind == WebhookKind::Mutating { WEBHOOK } else { &WEBHOOK[1..] };
     check(&patch, fields, "")?;
     merge(webhook, patch, fields)?;
@@ -86,15 +86,15 @@ fn check(changes: &Object, fields: &'static [(&str, Field)], parent: &str) -> Re
         let path = format!("{parent}{key}");
         match directive(key) {
             Some(Directive::Patch) if value == "delete" || value == "replace" => continue,
-            Some(Directive::Patch) => return Err(format!("`{path}` is `delete` or `replace`, not {value}")),
+            Some(Directive::Patch) => return Err(format!("`{path}` must be `delete` or `replace`, found {value}")),
             Some(Directive::DeleteFrom(list)) => {
                 let is_list = matches!(field(fields, list), Some(Field::Texts));
                 if !is_list || !is_texts(value) {
-                    return Err(format!("`{path}` is no list of texts"));
+                    return Err(format!("`{path}` must be a list of strings"));
                 }
                 continue;
             }
-            Some(Directive::Unknown) => return Err(format!("the directive `{path}` is not supported")),
+            Some(Directive::Unknown) => return Err(format!("directive `{path}` is not supported")),
             None => {}
         }
         let Some(field) = field(fields, key) else {
@@ -132,15 +132,15 @@ fn check(changes: &Object, fields: &'static [(&str, Field)], parent: &str) -> Re
 
 fn wrong(path: &str, field: &Field, value: &Value) -> String {
     let wanted = match field {
-        Field::Text | Field::Name => "a text",
-        Field::Bytes => "bytes in base64",
-        Field::Int => "an integer of 32 bits",
-        Field::Texts => "a list of texts",
-        Field::Labels => "an object of texts",
+        Field::Text | Field::Name => "a string",
+        Field::Bytes => "base64-encoded bytes",
+        Field::Int => "a 32-bit integer",
+        Field::Texts => "a list of strings",
+        Field::Labels => "an object of strings",
         Field::Struct(_) => "an object",
         Field::Structs(_) => "a list of objects",
     };
-    format!("field \"{path}\" is {wanted}, not {value}")
+    format!("field \"{path}\" must be {wanted}, found {value}")
 }
 
 fn is_labels(value: &Value) -> bool {

@@ -65,11 +65,11 @@ fn deadlock(webhook: &Webhook) -> Option<Diagnostic> {
         return None;
     }
     let message = format!(
-        "the webhook `{}` is asked about {} of its own operator, which can't start again when it is down",
+        "webhook `{}` intercepts {} of its own operator: when the operator is down, it cannot start again",
         webhook.name(),
         needed.join(", ")
     );
-    let help = "write `failurePolicy=ignore`, or leave the operator's namespace out:\n\
+    let help = "set `failurePolicy=ignore`, or exclude the namespace of the operator:\n\
                 patch=`{\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\
                 \"operator\":\"NotIn\",\"values\":[\"NAMESPACE\"]}]}}`";
     Some(Diagnostic::new(Code::WebhookDeadlock, message).help(help).at(webhook.origin.clone()))
@@ -82,30 +82,30 @@ fn name(name: &str, warn: &mut dyn FnMut(String, &str)) {
             && part.chars().all(|char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-')
     };
     if name.split('.').count() < 3 || !name.split('.').all(is_part) || name.len() > 253 {
-        let help =
-            "write at least three parts of lower case letters, digits and `-`: `vmemcached-v1.cache.example.com`";
-        warn(format!("`{name}` can't be the name of a webhook"), help);
+        let help = "use at least three parts of lower-case letters, digits and `-`, such as \
+                    `vmemcached-v1.cache.example.com`";
+        warn(format!("`{name}` is not a valid name of a webhook"), help);
     }
 }
 
 fn policies(webhook: &Webhook, warn: &mut dyn FnMut(String, &str)) {
     let policy = webhook.value["failurePolicy"].as_str().unwrap_or("Fail");
     if !["Fail", "Ignore"].contains(&policy) {
-        warn(format!("the failurePolicy `{policy}` is unknown"), "it is `fail` or `ignore`");
+        warn(format!("unknown failurePolicy `{policy}`"), "use `fail` or `ignore`");
     }
     let said = &webhook.reinvocation;
     if !said.is_empty() && webhook.kind == WebhookKind::Validating {
-        let help = "leave `reinvocationPolicy` out: only mutating webhooks are asked again";
-        warn("a validating webhook has no reinvocationPolicy".to_owned(), help);
+        let help = "remove `reinvocationPolicy`: only mutating webhooks are reinvoked";
+        warn("a validating webhook cannot have a reinvocationPolicy".to_owned(), help);
     } else if !["", "never", "ifneeded"].contains(&said.to_lowercase().as_str()) {
-        warn(format!("the reinvocationPolicy `{said}` is unknown, and left out"), "it is `Never` or `IfNeeded`");
+        warn(format!("unknown reinvocationPolicy `{said}`: it is ignored"), "use `Never` or `IfNeeded`");
     }
 }
 
 fn versions(versions: &Value, warn: &mut dyn FnMut(String, &str)) {
     if !texts(versions).any(|version| ["v1", "v1beta1"].contains(&version)) {
-        let message = "admissionReviewVersions names no version that the API server knows".to_owned();
-        warn(message, "write `admissionReviewVersions=v1`");
+        let message = "admissionReviewVersions has no version that the API server supports".to_owned();
+        warn(message, "use `admissionReviewVersions=v1`");
     }
 }
 
@@ -115,38 +115,41 @@ fn rule(rule: &Value, warn: &mut dyn FnMut(String, &str)) {
     {
         let items: Vec<&str> = texts(&rule[key]).collect();
         if items.is_empty() {
-            warn(
-                format!("`{argument}` is empty, so the webhook is asked about nothing"),
-                "name what it is about, or `*`",
-            );
+            warn(format!("`{argument}` is empty: the webhook matches no request"), "add items, or `*` for all");
         }
         if items.len() > 1 && items.contains(&"*") && argument != "resources" {
-            warn(format!("`{argument}` has `*` and others"), "leave the others out: `*` stands for all");
+            warn(format!("`{argument}` has `*` beside other items"), "remove the other items: `*` matches all");
         }
         if items.contains(&"") && argument != "groups" {
-            warn(format!("an item of `{argument}` is empty"), "take it out");
+            warn(format!("an item of `{argument}` is empty"), "remove the empty item");
         }
     }
     for verb in texts(&rule["operations"]) {
         if !["CREATE", "UPDATE", "DELETE", "CONNECT", "*"].contains(&verb) {
-            let help = "webhooks are asked about `create`, `update`, `delete` and `connect`; a patch is an `update`";
-            warn(format!("`{verb}` is no verb of a webhook"), help);
+            let help = "use `create`, `update`, `delete` or `connect`; a patch is an `update`";
+            warn(format!("`{verb}` is not a valid operation of a webhook"), help);
         }
     }
 }
 
 fn client_config(config: &Value, warn: &mut dyn FnMut(String, &str)) {
     if let Some(path) = config["service"]["path"].as_str().filter(|path| !path.starts_with('/')) {
-        warn(format!("the path `{path}` does not begin with `/`"), "write `path=/…`");
+        warn(format!("the path `{path}` must start with `/`"), "use `path=/…`");
     }
     if let Some(port) = config["service"]["port"].as_i64().filter(|port| !(1..=65535).contains(port)) {
-        warn(format!("{port} is no port"), "it is between 1 and 65535");
+        warn(format!("{port} is not a valid port"), "use a port between 1 and 65535");
     }
     if let Some(url) = config["url"].as_str() {
         if !url.starts_with("https://") {
-            warn(format!("the URL `{url}` does not begin with `https://`"), "webhooks are asked by TLS alone");
+            warn(
+                format!("the URL `{url}` must start with `https://`"),
+                "the API server calls webhooks only through TLS",
+            );
         } else if url.contains(['?', '#', '@']) {
-            warn(format!("the URL `{url}` has a user, a query or a fragment"), "write host, port and path");
+            warn(
+                format!("the URL `{url}` must not have a user, a query or a fragment"),
+                "keep only host, port and path",
+            );
         }
     }
 }

@@ -77,9 +77,11 @@ impl Progress {
         let what = match self {
             Self::Synced => return None,
             Self::Listing => "not listed yet",
-            Self::Missing => "not served by the cluster: is its CRD installed?",
-            Self::Forbidden => "forbidden: does a role of the operator allow to list and watch it?",
-            Self::Broken => "not watched: the watch panicked, and begins again soon",
+            Self::Missing => "not served by the API server: check that its CRD is installed",
+            Self::Forbidden => {
+                "forbidden: check that a role of the operator allows `list` and `watch`"
+            }
+            Self::Broken => "not watched: the watch panicked and will be restarted",
         };
         let (kind, version) = (kind.name(), kind.api_version());
         Some(match namespace {
@@ -222,7 +224,7 @@ impl<K: Object> Cache<K> {
                 Err(error) => match refusal(&error) {
                     Some(progress) => return (progress, error.to_string()),
                     None => {
-                        tracing::warn!(kind = %self.kind.name(), namespace, %error, "watch failed, trying again");
+                        tracing::warn!(kind = %self.kind.name(), namespace, %error, "watch failed, retrying");
                     }
                 },
             }
@@ -306,7 +308,8 @@ pub(super) fn silent<K: Object>(kind: &Kind<K>, namespace: &str, silence: Durati
         namespace => format!(" in {namespace}"),
     };
     format!(
-        "the watch of {kind} ({version}){place} has been silent for {seconds} s: is the API server reachable?"
+        "the watch of {kind} ({version}){place} has received no event for {seconds} s: check that \
+         the API server is reachable"
     )
 }
 
@@ -593,7 +596,7 @@ mod tests {
         let told = || all.overlooks(&key("x"), &labels("b"));
         assert_eq!(
             told().as_deref(),
-            Some("its labels are not those that are watched: `app=a`")
+            Some("its labels do not match the label selector of the watch: `app=a`")
         );
         assert_eq!(told(), None);
 

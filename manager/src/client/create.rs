@@ -89,7 +89,8 @@ impl<K: Object> Objects<K> {
                         kind = %self.cache.kind.name(),
                         %key,
                         field_manager,
-                        "an object was not created: one of its name exists, and was made by somebody else"
+                        "object not created: an object with the same name already exists and \
+                         belongs to another client"
                     );
                 }
                 Applied { object, change }

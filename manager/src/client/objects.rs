@@ -505,8 +505,9 @@ impl<K: Object> Objects<K> {
     /// Returns the conflict for an object that `desired` did not take into account. The next reconcile can read it.
     fn unread(&self, key: &ObjectKey) -> kube::Error {
         let kind = self.cache.kind.name();
-        let message =
-            format!("{kind} {key} exists and was not known here: nothing was written, look again");
+        let message = format!(
+            "{kind} {key} already exists but is not in the cache yet; nothing was written, the next reconcile sees it"
+        );
         let status = Status::failure(&message, "Conflict").with_code(409);
         kube::Error::Api(Box::new(status))
     }
@@ -518,7 +519,7 @@ impl<K: Object> Objects<K> {
                 kind = %self.cache.kind.name(),
                 %key,
                 why,
-                "an object that is written here is not watched, which costs requests at every reconcile"
+                "a written object is not watched: each reconcile requests it from the API server"
             );
         }
     }
@@ -611,11 +612,11 @@ impl<K: Object> Objects<K> {
                 %key,
                 elements,
                 refused = refused.message,
-                "elements that others have put into lists are in the way and are replaced"
+                "list elements of other field managers conflict and are replaced"
             );
             let about = live.object_ref(&self.cache.kind.dynamic);
             let note = format!(
-                "What others have put into lists is in the way and is replaced: {elements}"
+                "List elements of other field managers conflict and are replaced: {elements}"
             );
             let what = ("Apply", "Replaced");
             event::publish(&self.recorder, &about, EventType::Warning, what, &note).await;

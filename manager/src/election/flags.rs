@@ -16,49 +16,49 @@ pub(crate) struct Rules {
 /// The election mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ElectionMode {
-    /// With a Lease, which the leader renews: another one follows as soon as it is silent for too long
+    /// Use a Lease that the leader renews: another replica takes over when it expires
     Lease,
-    /// With a ConfigMap of the leader's pod: another one follows only when that pod is gone
+    /// Use a ConfigMap owned by the leader's pod: another replica takes over only when that pod is deleted
     Life,
 }
 
 /// Flags of the leader election, with the names and defaults of controller-runtime.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct LeaderElection {
-    /// Work only while this replica is the elected leader; needed with more than one replica
+    /// Enable leader election; required with more than one replica
     #[arg(long)]
     pub(crate) leader_elect: bool,
 
-    /// How the leader is found
+    /// Leader election mode
     #[arg(long, value_name = "MODE", default_value = "lease", value_enum)]
     pub(crate) leader_election_mode: ElectionMode,
 
-    /// The name of the Lease or ConfigMap that replicas contend for, instead of the one this operator was built with
+    /// Name of the Lease or ConfigMap of the leader election; default the name set in the code of the operator
     #[arg(long, value_name = "NAME")]
     pub(crate) leader_election_id: Option<String>,
 
-    /// The namespace of the Lease or ConfigMap, instead of the operator's own
+    /// Namespace of the Lease or ConfigMap; default the namespace of the operator
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) leader_election_namespace: Option<String>,
 
-    /// The pod that this process runs in, for the mode life, instead of the one that POD_NAME names
+    /// Pod of this process, for the mode life; default POD_NAME
     #[arg(long, value_name = "NAME")]
     pub(crate) leader_election_pod: Option<String>,
 
-    /// UNSAFE, for the mode life: delete the leader's pod by force when its node is not ready for this long. It may
-    /// still run there, so that two replicas work at the same time
+    /// UNSAFE, for the mode life: force-delete the leader's pod when its node is not ready for this long. The leader may
+    /// still run there, so two replicas may work at the same time
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub(crate) leader_election_takeover_after: Option<Duration>,
 
-    /// How long the others wait for a silent leader before one of them takes over
+    /// Time that the other replicas wait for a silent leader before they take over
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration::parse)]
     pub(crate) leader_election_lease_duration: Duration,
 
-    /// How long the leader works without being able to renew its lease
+    /// Time limit of the leader to renew its Lease before it stops working
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     pub(crate) leader_election_renew_deadline: Duration,
 
-    /// How long to wait between two tries
+    /// Wait between two attempts
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
     pub(crate) leader_election_retry_period: Duration,
 }
@@ -78,15 +78,15 @@ impl LeaderElection {
         if self.leader_election_mode == ElectionMode::Lease {
             return match takeover_after {
                 Some(_) => {
-                    Err("`--leader-election-takeover-after` needs `--leader-election-mode=life`")
+                    Err("`--leader-election-takeover-after` requires `--leader-election-mode=life`")
                 }
                 None => Ok(None),
             };
         }
         if !cfg!(feature = "leader-for-life") {
             return Err(
-                "`--leader-election-mode=life` is not part of this program: give the dependency `manager` in \
-                 Cargo.toml the feature `leader-for-life`",
+                "`--leader-election-mode=life` is not enabled: add the feature `leader-for-life` \
+                 to the dependency `manager` in Cargo.toml",
             );
         }
         let pod = self.leader_election_pod.clone();
@@ -97,8 +97,9 @@ impl LeaderElection {
                 takeover_after,
             })),
             None => Err(
-                "`POD_NAME` is not set, and a leader for life is a pod: set it from the field `metadata.name` in the \
-                 Deployment, or use `--leader-election-mode=lease`, which works outside a cluster, too",
+                "`POD_NAME` is not set, but the election mode `life` needs it: set it from the \
+                 field `metadata.name` in the Deployment, or use `--leader-election-mode=lease`, \
+                 which also works outside of a cluster",
             ),
         }
     }

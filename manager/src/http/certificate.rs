@@ -121,13 +121,13 @@ impl Certificate {
         match state.renewed(now) {
             Ok(None) => {}
             Ok(Some(config)) => {
-                tracing::info!("the certificate is a new one");
+                tracing::info!("reloaded the certificate");
                 state.config = config;
                 #[cfg(feature = "webhook")]
                 state.read_end();
             }
             Err(error) => {
-                tracing::error!(%error, "the certificate can't be renewed, the old one stays")
+                tracing::error!(%error, "cannot renew the certificate, using the previous one")
             }
         }
         state.config.clone()

@@ -46,25 +46,29 @@ fn values() -> ProcResult<Values> {
     Ok(Values {
         cpu_seconds: (stat.utime + stat.stime) as f64 / ticks,
         gauges: [
-            ("process_max_fds", "How many files may be open.", files),
+            (
+                "process_max_fds",
+                "Maximum number of open file descriptors.",
+                files,
+            ),
             (
                 "process_open_fds",
-                "How many files are open.",
+                "Number of open file descriptors.",
                 process.fd_count()? as f64,
             ),
             (
                 "process_resident_memory_bytes",
-                "Memory in use, in bytes.",
+                "Resident memory, in bytes.",
                 (stat.rss * procfs::page_size()) as f64,
             ),
             (
                 "process_start_time_seconds",
-                "When the process began, in seconds since 1970.",
+                "Start time of the process, in seconds since 1970.",
                 started,
             ),
             (
                 "process_virtual_memory_bytes",
-                "Address space in use, in bytes.",
+                "Virtual memory, in bytes.",
                 stat.vsize as f64,
             ),
         ],

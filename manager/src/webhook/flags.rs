@@ -40,39 +40,39 @@ const SHORTEST: Duration = Duration::from_secs(10);
 /// ```
 #[derive(Clone, Debug, clap::Args)]
 pub struct WebhookOptions {
-    /// Where to serve webhooks, by HTTPS
+    /// HTTPS port of the webhook server
     #[arg(long, value_name = "PORT", default_value_t = 9443)]
     pub webhook_port: u16,
 
-    /// The folder with the certificate of the webhook server, read again when it changes; else one is kept in a Secret
+    /// Folder with the certificate of the webhook server, reloaded when it changes; default a certificate in a Secret
     #[arg(long, value_name = "FOLDER")]
     pub webhook_cert_path: Option<PathBuf>,
 
-    /// The file with the certificate in that folder
+    /// File name of the certificate in the folder
     #[arg(long, value_name = "FILE", default_value = "tls.crt")]
     pub webhook_cert_name: PathBuf,
 
-    /// The file with the key in that folder
+    /// File name of the key in the folder
     #[arg(long, value_name = "FILE", default_value = "tls.key")]
     pub webhook_cert_key: PathBuf,
 
-    /// The Service that leads to this server, in the operator's namespace
+    /// Service of the webhook server, in the operator's namespace
     #[arg(long, value_name = "NAME", default_value = "webhook-service")]
     pub webhook_service: String,
 
-    /// The Secret that the replicas keep their certificate in, in the operator's namespace
+    /// Secret with the certificate of all replicas, in the operator's namespace
     #[arg(long, value_name = "NAME", default_value = "webhook-server-cert")]
     pub webhook_secret: String,
 
-    /// The configurations that lead to this server, as mutating:NAME or validating:NAME, with commas between them
+    /// Webhook configurations of this server: a comma-separated list of mutating:NAME or validating:NAME
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub webhook_configurations: Vec<String>,
 
-    /// How long a certificate in the Secret is valid; the next one is used after two thirds of that
+    /// Validity of the certificate in the Secret; it is renewed after two thirds of this time
     #[arg(long, value_name = "DURATION", default_value = "2160h", value_parser = long_enough)]
     pub webhook_cert_duration: Duration,
 
-    /// Serve an API server on this host alone, which asks as this file of `generate` says, until the operator ends
+    /// File with the webhook configurations of `generate`; registers this process with an API server on this host
     #[arg(long, value_name = "FILE", conflicts_with_all = ["webhook_cert_path", "webhook_configurations"])]
     pub webhook_local: Option<PathBuf>,
 }
@@ -132,7 +132,7 @@ impl WebhookOptions {
         if let Some(file) = &self.webhook_local {
             if !operator.is_local() {
                 return Err(invalid(format!(
-                    "`--webhook-local` is for an API server on this host, which {} is not",
+                    "`--webhook-local` requires an API server on this host, found {}",
                     operator.server
                 )));
             }
@@ -189,7 +189,7 @@ fn long_enough(text: &str) -> std::result::Result<Duration, String> {
     let life = duration::parse(text)?;
     if life < SHORTEST {
         return Err(format!(
-            "a certificate is valid for at least {}s",
+            "the duration of a certificate must be at least {}s",
             SHORTEST.as_secs()
         ));
     }

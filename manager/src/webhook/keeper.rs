@@ -59,9 +59,9 @@ pub(super) struct Keeper {
 enum Failed {
     #[error(transparent)]
     Request(#[from] kube::Error),
-    #[error("can't make a certificate: {0}")]
+    #[error("cannot create a certificate: {0}")]
     Certificate(#[from] std::io::Error),
-    #[error("other replicas changed the Secret {CONFLICTS} times")]
+    #[error("the Secret was changed by other replicas {CONFLICTS} times")]
     Conflicts,
 }
 
@@ -90,7 +90,9 @@ impl Keeper {
                     progress.served = Some(held.current);
                     return Arc::new(certificate);
                 }
-                Err(error) => tracing::warn!(%error, "there is no certificate for webhooks yet"),
+                Err(error) => {
+                    tracing::warn!(%error, "the certificate of the webhooks is not available yet")
+                }
             }
             tokio::time::sleep(RETRY).await;
         }
@@ -126,7 +128,7 @@ impl Keeper {
         if let Some((local, _)) = &self.local
             && let Err(error) = local.clear().await
         {
-            tracing::warn!(%error, "can't remove the local webhooks");
+            tracing::warn!(%error, "cannot delete the local webhook configurations");
         }
     }
 
@@ -135,13 +137,13 @@ impl Keeper {
         let held = match self.agree(progress).await {
             Ok(held) => held,
             Err(error) => {
-                tracing::warn!(%error, "can't look after the certificate of the webhooks");
+                tracing::warn!(%error, "cannot renew the certificate of the webhooks");
                 return true;
             }
         };
         let failed = self.publish(progress, &held).await;
         if let Err(error) = self.serve(progress, held.current, certificate) {
-            tracing::warn!(%error, "can't use the certificate of the webhooks");
+            tracing::warn!(%error, "cannot use the certificate of the webhooks");
             return true;
         }
         failed
@@ -163,7 +165,7 @@ impl Keeper {
             return Ok(());
         }
         certificate.replace(pair.config()?, pair.end());
-        tracing::info!("the certificate of the webhooks is a new one");
+        tracing::info!("serving a new certificate of the webhooks");
         progress.served = Some(pair);
         Ok(())
     }
@@ -177,7 +179,7 @@ impl Keeper {
                 Ok(()) => {}
                 Err(kube::Error::Api(status)) if status.is_conflict() => failed = true,
                 Err(error) => {
-                    tracing::warn!(?target, %error, "can't publish the authority of the webhooks");
+                    tracing::warn!(?target, %error, "cannot publish the CA certificate of the webhooks");
                     failed = true;
                 }
             }
@@ -185,7 +187,7 @@ impl Keeper {
         if let Some((local, configurations)) = &self.local {
             for configuration in configurations {
                 if let Err(error) = local.apply(configuration, &held.authorities).await {
-                    tracing::warn!(%error, "can't make the local webhooks");
+                    tracing::warn!(%error, "cannot apply the local webhook configurations");
                     failed = true;
                 }
             }

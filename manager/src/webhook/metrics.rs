@@ -37,27 +37,27 @@ impl Metrics {
         };
         registry.register(
             "controller_runtime_webhook_requests",
-            "Requests by path and code of the answer",
+            "Number of requests by path and status code",
             metrics.requests.clone(),
         );
         registry.register(
             "controller_runtime_webhook_latency_seconds",
-            "How long a request takes",
+            "Duration of a request",
             metrics.took.clone(),
         );
         registry.register(
             "controller_runtime_webhook_requests_in_flight",
-            "Requests that are being answered",
+            "Number of requests in flight",
             metrics.in_flight.clone(),
         );
         registry.register(
             "controller_runtime_webhook_panics",
-            "Requests whose handler panicked",
+            "Number of requests whose handler panicked",
             metrics.panics.clone(),
         );
         registry.register(
             "webhook_certificate_expiration_timestamp_seconds",
-            "When the certificate of the webhooks ends, in seconds since 1970",
+            "Expiry of the certificate of the webhooks, in seconds since 1970",
             metrics.certificate_ends.clone(),
         );
         metrics

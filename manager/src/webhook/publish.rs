@@ -105,7 +105,7 @@ impl Target {
             tracing::info!(
                 kind = resource.kind,
                 name,
-                "the authority of the webhooks is published"
+                "published the CA certificate of the webhooks"
             );
         }
         if let (Self::Definition(_), Place::Service { .. }) = (self, place) {

@@ -60,7 +60,10 @@ fn inspect(plan: &Plan, root: &Root, path: &RelPath, op: &FileOp, mode: Mode) ->
         parent = above;
         let is_file = RelPath::new(parent).is_ok_and(|p| plan.ops().get(&p).is_some_and(|op| *op != FileOp::Remove));
         if is_file && *op != FileOp::Remove {
-            return obstacle(format!("can't be written: `{parent}` is a file of the same plan"), "choose another name");
+            return obstacle(
+                format!("cannot be written: `{parent}` is a file of the same command"),
+                "use another name",
+            );
         }
     }
 
@@ -69,7 +72,7 @@ fn inspect(plan: &Plan, root: &Root, path: &RelPath, op: &FileOp, mode: Mode) ->
         None => None,
         Some(file) => match fs::read(file) {
             Ok(bytes) => Some(bytes),
-            Err(error) => return obstacle(format!("can't be read: {error}"), "make it readable"),
+            Err(error) => return obstacle(format!("cannot be read: {error}"), "change its permissions"),
         },
     };
     let Some((kind, after)) = decide(op, before.as_deref(), mode)? else { return Ok(None) };
@@ -97,7 +100,7 @@ fn decide<'a>(op: &'a FileOp, disk: Option<&[u8]>, mode: Mode) -> Result<Option<
         FileOp::Scaffold { text, if_exists } => match (replace(text), if_exists) {
             ((ChangeKind::Update, text), IfExists::Skip) => (ChangeKind::Skip, text),
             ((ChangeKind::Update, _), IfExists::Refuse) if mode != Mode::Check => {
-                return obstacle("exists with other content", "move it away, or overwrite it with `--force`");
+                return obstacle("already exists with different content", "move it, or pass `--force` to overwrite it");
             }
             (decided, _) => decided,
         },
@@ -105,7 +108,7 @@ fn decide<'a>(op: &'a FileOp, disk: Option<&[u8]>, mode: Mode) -> Result<Option<
             Some(disk) if disk == after.as_bytes() => (ChangeKind::Unchanged, Some(after.into())),
             Some(disk) if disk == before.as_bytes() => (ChangeKind::Update, Some(after.into())),
             Some(_) => return obstacle("was changed while the command ran", "run the command again"),
-            None => return obstacle("was removed while the command ran", "restore it, and run the command again"),
+            None => return obstacle("was removed while the command ran", "restore it and run the command again"),
         },
         FileOp::Remove if disk.is_none() => return Ok(None),
         FileOp::Remove => (ChangeKind::Remove, None),
@@ -139,7 +142,7 @@ fn locate(root: &Root, path: &RelPath, remove: bool) -> Result<Found, Obstacle> 
             Kind::File(real) if remove => return Ok(Found { real, file: None, folder }),
             Kind::File(_) => {
                 let above = segments[..=depth].join("/");
-                return obstacle(format!("can't be written: `{above}` is a file, not a folder"), "move it away");
+                return obstacle(format!("cannot be written: `{above}` is a file, not a folder"), "move or remove it");
             }
         }
     }
@@ -148,7 +151,7 @@ fn locate(root: &Root, path: &RelPath, remove: bool) -> Result<Found, Obstacle> 
         Kind::Missing => Ok(Found { real: target, file: None, folder }),
         // A folder of this name is not the generated file to remove.
         Kind::Folder(real) if remove => Ok(Found { real, file: None, folder }),
-        Kind::Folder(_) => obstacle("is a folder", "move it away"),
+        Kind::Folder(_) => obstacle("is a folder", "move or remove it"),
         Kind::File(_) if remove => Ok(Found { real: target.clone(), file: Some(target), folder }),
         Kind::File(real) => {
             let folder = real.parent().map_or(folder, Path::to_path_buf);
@@ -164,18 +167,18 @@ enum Kind {
 }
 
 fn kind_of(path: &Path, root: &Root) -> Result<Kind, Obstacle> {
-    let unreadable = |error: io::Error| obstacle(format!("can't be reached: {error}"), "check the permissions");
+    let unreadable = |error: io::Error| obstacle(format!("cannot be accessed: {error}"), "check its permissions");
     let (real, metadata) = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kind::Missing),
         Err(error) => return unreadable(error),
         Ok(metadata) if metadata.is_symlink() => match path.canonicalize() {
             Err(_) => {
-                return obstacle("is behind a dangling symbolic link", "remove the link or restore what it points to");
+                return obstacle("is behind a dangling symbolic link", "remove the link or restore its target");
             }
             Ok(real) if !real.starts_with(&root.path) => {
                 return obstacle(
-                    "is behind a symbolic link that leaves the project",
-                    "replace the link by a real file or folder",
+                    "is behind a symbolic link to a path outside of the project",
+                    "replace the link with a file or folder",
                 );
             }
             Ok(real) => match fs::metadata(&real) {
@@ -190,7 +193,7 @@ fn kind_of(path: &Path, root: &Root) -> Result<Kind, Obstacle> {
     } else if metadata.is_file() {
         Ok(Kind::File(real))
     } else {
-        obstacle("is neither a file nor a folder", "move it away")
+        obstacle("is neither a file nor a folder", "move or remove it")
     }
 }
 
@@ -219,11 +222,11 @@ fn check_folder(root: &Root, folder: &Path) -> Result<(), Obstacle> {
     let shown = folder.strip_prefix(&root.path).ok().filter(|p| !p.as_os_str().is_empty());
     let shown = shown.map_or_else(|| "the project folder".to_owned(), |path| format!("folder `{}`", path.display()));
     if !is_writable(folder) {
-        return obstacle(format!("can't be written: {shown} is not writable"), "change its permissions");
+        return obstacle(format!("cannot be written: {shown} is not writable"), "change its permissions");
     }
     if !same_file_system(&root.path, folder) {
         return obstacle(
-            format!("can't be written: {shown} is on another file system than the project"),
+            format!("cannot be written: {shown} is on a different file system than the project"),
             "unmount it, or run the command where it is not mounted",
         );
     }

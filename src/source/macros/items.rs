@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn what_a_macro_may_declare_is_not_taken_from_elsewhere() {
         let (size, string) = ("op::a::Size", "extern std::string::String");
-        let unclear = |name: &str, call: &str| format!("`{name}` is not clear: `{call}!` may declare it");
+        let unclear = |name: &str, call: &str| format!("`{name}` is ambiguous: `{call}!` may declare it");
         for (code, expected) in [
             ("", [size.to_owned(), string.to_owned()]),
             ("own!(Other);", [size.to_owned(), string.to_owned()]),

@@ -33,7 +33,7 @@ pub(super) enum Wrong {
     #[error("invalid digit {0:?} in octal literal")]
     OctalDigit(char),
     /// controller-gen accepts it as a part of the value.
-    #[error("the value {0:?} has an argument in it: a comma is missing before it, or quotes around the value")]
+    #[error("the value {0:?} contains an argument: add a comma before the argument, or quote the value")]
     ArgumentInside(String),
 }
 

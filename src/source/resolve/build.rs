@@ -55,7 +55,7 @@ impl Scopes {
             let name = import.name.as_ref().and_then(|name| self.names[import.module.0 as usize].get_mut(name));
             for binding in name.into_iter().flatten().flatten().filter(|binding| binding.precedence == Precedence::Glob)
             {
-                let why = format!("nothing was found for `use {}`", import.path.join("::"));
+                let why = format!("cannot resolve `use {}`", import.path.join("::"));
                 *binding = Binding::item(Def::Ambiguous(why.into()), binding.visible);
                 closed = true;
             }

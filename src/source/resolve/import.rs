@@ -13,7 +13,7 @@ use super::names::{Binding, Def, ForeignGlob, Precedence, Scopes, Visible, sees}
 use super::walk::{Failure, extern_crate, is_anchor};
 
 #[derive(Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each is said by the import alone")]
+#[allow(clippy::struct_excessive_bools, reason = "each field is set by the import")]
 pub(super) struct Import {
     pub(super) index: usize,
     pub(super) module: ModuleId,
@@ -177,7 +177,7 @@ pub(super) fn if_present(sources: &Sources, import: &Import, name: &str, namespa
     let in_prelude = prelude(name, namespace).map(|path| Def::Foreign(path.into()));
     let without = in_prelude.or_else(|| types.then(|| extern_crate(sources, krate, name)).flatten());
     if without.is_some_and(|without| without != def) || (types && is_primitive(name)) {
-        return Def::Ambiguous(format!("what `{name}` means depends on `cfg`").into());
+        return Def::Ambiguous(format!("the meaning of `{name}` depends on `cfg`").into());
     }
     def
 }

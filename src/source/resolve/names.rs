@@ -114,7 +114,7 @@ impl Scopes {
         }
         let Some(slot) = names.get_mut(name).map(|slots| &mut slots[namespace as usize]) else { return false };
         if let Some(old) = slot {
-            let unclear = || Def::Ambiguous(format!("what `{name}` means depends on `cfg`").into());
+            let unclear = || Def::Ambiguous(format!("the meaning of `{name}` depends on `cfg`").into());
             if old.precedence > new.precedence {
                 let hides = old.conditional && old.def != new.def && old.import != new.import;
                 if hides {
@@ -137,7 +137,7 @@ impl Scopes {
                     return false;
                 }
                 // Caused by cfg that only the compiler knows, or by an error in the code.
-                new.def = Def::Ambiguous(format!("`{name}` has more than one meaning here").into());
+                new.def = Def::Ambiguous(format!("multiple imports or declarations of `{name}`").into());
                 new.import = None;
             }
             if *old == new {

@@ -48,12 +48,16 @@ impl Scopes {
                 at = usize::from(first == "self");
                 while path.get(at).is_some_and(|part| part == "super") {
                     let parent = sources[of].parent;
-                    of = parent.ok_or_else(|| Failure::Other("`super` goes above the crate root".to_string()))?;
+                    of = parent.ok_or_else(|| {
+                        Failure::Other(
+                            "too many leading `super`: there are no modules above the crate root".to_string(),
+                        )
+                    })?;
                     at += 1;
                 }
                 Def::Module(of)
             }
-            "Self" => return Err(Failure::Other("`Self` has a meaning only inside an `impl`".to_string())),
+            "Self" => return Err(Failure::Other("`Self` is only valid in an `impl`".to_string())),
             name => {
                 let alone = path.len() == 1;
                 self.first_segment(sources, module, name, space(0), alone).ok_or(Failure::Missing(module, 0))?
@@ -200,7 +204,7 @@ pub(in crate::source) fn extern_crate(sources: &Sources, krate: CrateId, name: &
     }
     let found = package.manifest.dependencies.get(name)?;
     if found.several {
-        return Some(Def::Ambiguous("it is another package on another platform".into()));
+        return Some(Def::Ambiguous("it is a different package on other platforms".into()));
     }
     if let Some(path) = &found.path {
         let local = sources.packages.iter().find(|package| !package.own && package.manifest.dir == *path);

@@ -176,7 +176,7 @@ error[duplicate-resource]: two packages declare the CRD of `example.com_apples.y
 #[test]
 fn what_can_not_be_chosen() {
     for (flags, code, expected) in [
-        ("--package none", 1, "the workspace has no package `none`\nhelp: it has `operator`, `types`"),
+        ("--package none", 1, "package `none` not found in the workspace\nhelp: the packages are `operator`, `types`"),
         ("--manifest-path crates/types", 1, "is not the path of a `Cargo.toml`\nhelp: write `"),
         ("--manifest-path none/Cargo.toml", 1, "is not the path of a `Cargo.toml`"),
         ("--features none", 2, "the packages have no feature `none`\nhelp: they have `extra`"),
@@ -219,7 +219,7 @@ fn beside_a_project_of_another_tool() {
     let crds = sandbox.run("generate crds --stdout").success().out();
     sandbox.file("PROJECT", "layout:\n- go.kubebuilder.io/v4\nversion: \"3\"\n");
     sandbox.run("generate crds").code(1).stderr(str![[r#"
-error: `PROJECT:1`: `layout`: the project has layout `go.kubebuilder.io/v4`, which is of another tool
+error: `PROJECT:1`: `layout`: the layout `go.kubebuilder.io/v4` belongs to another tool
 help: `config/` may have files of that tool: say where to write with `--stdout`, `--output-dir` or `--single-file`
 
 "#]]);

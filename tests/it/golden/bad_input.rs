@@ -177,7 +177,7 @@ fn flags_in_a_format_for_programs() {
               },
               "id": "command-failed",
               "shortDescription": {
-                "text": "The command could not be carried out, for a reason that is not in a source file"
+                "text": "The command failed for a reason outside of the source files"
               }
             }
           ],
@@ -203,7 +203,7 @@ fn outside_of_a_project() {
     let sandbox = Sandbox::new();
     for (arguments, expected) in [
         ("create api --group cache --version v1 --kind Memcached", "not in a project"),
-        ("generate", "there is no `Cargo.toml` here or in a folder above"),
+        ("generate", "could not find `Cargo.toml` in this folder or any parent folder"),
     ] {
         let message = sandbox.run(arguments).code(1).err();
         assert!(message.contains(expected) && message.contains("help: "), "{arguments}\n{message}");

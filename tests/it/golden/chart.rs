@@ -95,7 +95,7 @@ fn a_chart_is_made_again() {
     sandbox.file("install.yaml", &changed);
     sandbox.run("generate helm --manifests install.yaml --output-dir .").success().stdout(
         "update    chart/.values.yaml\n\
-         skip      chart/Chart.yaml (exists with other content, which stays)\n\
+         skip      chart/Chart.yaml (exists with different content and is kept)\n\
          remove    chart/templates/extras/config.yaml\n\
          update    chart/templates/manager/manager.yaml\n\
          update    chart/values.yaml\n",

@@ -443,7 +443,7 @@ help: pass what is to change, such as `--namespaced`; see `--help`
 "#]]);
     sandbox.run("edit --namespaced --namespaces=a").code(2);
     sandbox.run("edit --namespaces=A").code(2).stderr(str![[r#"
-error: invalid namespace `A`: it must be a DNS-1123 label: lower-case letters, digits and `-`, with a letter or digit at both ends, at most 63 characters
+error: invalid namespace `A`: it must be a DNS-1123 label: lower-case letters, digits and `-`, starting and ending with a letter or digit, at most 63 characters
 help: use `a`
 
 "#]]);
@@ -471,8 +471,8 @@ help: correct the file
     sandbox.file("PROJECT", &before["PROJECT"]);
     assert_equal(&sandbox.files(), &before, "nothing is written");
     Sandbox::new().run("edit --prometheus").code(1).stderr(str![[r#"
-error: not in a project: there is no `PROJECT` file here or in a folder above
-help: change to the project's folder, or make a project with `memcached-sdk init`
+error: not in a project: could not find `PROJECT` in this folder or any parent folder
+help: change to the folder of the project, or create a project with `memcached-sdk init`
 
 "#]]);
 }

@@ -62,7 +62,7 @@ fn generate(sandbox: &Sandbox, flags: &str) -> Run {
 fn dependencies_that_are_not_downloaded_are_one_error() {
     let sandbox = fresh(true);
     generate(&sandbox, "--engine static").code(1).stderr(str![[r#"
-error[not-downloaded]: the sources of `water 1.0.0` are not there: the dependencies of `op` are not downloaded
+error[not-downloaded]: the sources of `water 1.0.0` are not downloaded: missing dependencies of `op`
  --> src/main.rs:5:12
   |
 5 |     depth: water::Depth,
@@ -83,7 +83,7 @@ create    config/crd/bases/example.com_ponds.yaml
 
 "#]])
         .stderr(str![[r#"
-running `cargo fetch`, because the sources of `water 1.0.0` are not there
+running `cargo fetch`: the sources of `water 1.0.0` are not downloaded
 1 created: nothing was written
 
 "#]]);

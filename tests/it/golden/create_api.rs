@@ -81,7 +81,7 @@ fn a_further_version_has_the_names_of_the_first() {
     sandbox.run(&format!("{CREATE} --short-name mc,mcd --plural memcachedes")).success();
     let second = "create api --group cache --version v1 --kind Memcached";
     for (flags, says) in [
-        ("--short-name other", "differ in short names: versions of a kind share them"),
+        ("--short-name other", "differ in short names: all versions of a kind must have the same short names"),
         ("--plural others", "pass `--plural memcachedes`"),
         ("--namespaced=false", "pass `--namespaced=true`"),
     ] {
@@ -340,7 +340,7 @@ create    tests/square.rs
 "#]]);
     sandbox.run(square).code(1).stderr(str![[r#"
 error: controller already exists: `shapes.example.org/v1 Square` has one already
-help: pass `--force` to scaffold it again, or `--controller-name` for another one
+help: pass `--force` to scaffold it again, or `--controller-name` to add another one
 
 "#]]);
     let text = sandbox.read("src/controller/square.rs");

@@ -260,8 +260,8 @@ fn a_project_without_the_place_for_it_is_told_what_to_write() {
     let sandbox = project("");
     sandbox.replace("src/main.rs", "        // +kubebuilder:scaffold:controllers\n", "");
     sandbox.run(&format!("{CREATE} --defaulting")).code(1).stderr(str![[r#"
-error: cannot edit `src/main.rs`: there is no scaffold marker `+kubebuilder:scaffold:controllers`
-help: put the marker back in a comment of its own line, or add by hand:
+error: cannot edit `src/main.rs`: scaffold marker `+kubebuilder:scaffold:controllers` not found
+help: restore the marker as a comment on a separate line, or add these lines:
 .with(op::webhook::v1::memcached::register)
 
 "#]]);

@@ -413,9 +413,9 @@ fn a_webhook_for_a_resource_that_nobody_serves_is_warned_of() {
     {
         let code = format!("{}{}", webhook(resources), kind("example.com", "Pond"));
         let told = package(&[("lib.rs", &code)]).run("generate").success().err();
-        let warning = "warning[webhook-resource]: the group `example.com` has no resource `lakes`, so the API server never asks \
-                       this webhook\n";
+        let warning = "warning[webhook-resource]: resource `lakes` not found in group `example.com`; the API server never \
+                       calls this webhook\n";
         assert_eq!(told.contains(warning), warned, "{resources}: {told}");
-        assert_eq!(told.contains("write one that it has: `ponds`"), warned, "{resources}: {told}");
+        assert_eq!(told.contains("use a resource of the group: `ponds`"), warned, "{resources}: {told}");
     }
 }

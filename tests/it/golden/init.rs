@@ -40,9 +40,9 @@ update    Makefile
 
 "#]]);
     sandbox.run(&init).code(1).stdout(str![]).stderr(str![[r#"
-error[file-conflict]: `Makefile` exists with other content
+error[file-conflict]: `Makefile` already exists with different content
 --> Makefile
- = help: move it away, or overwrite it with `--force`
+ = help: move it, or pass `--force` to overwrite it
 
 "#]]);
     sandbox
@@ -55,9 +55,9 @@ error[file-conflict]: `Makefile` exists with other content
     {
       "code": "file-conflict",
       "severity": "error",
-      "message": "`Makefile` exists with other content",
+      "message": "`Makefile` already exists with different content",
       "file": "Makefile",
-      "help": "move it away, or overwrite it with `--force`"
+      "help": "move it, or pass `--force` to overwrite it"
     }
   ]
 }

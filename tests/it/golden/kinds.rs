@@ -73,7 +73,8 @@ fn a_name_of_nothing_is_an_error() {
         ),
         (
             "crds --kind [a",
-            "error: `[a` is not the name of a kind: invalid range pattern\nhelp: write `Kind`, `Kind.group`, or a glob such as `*Policy` or `*.example.com`\n",
+            "error: `[a` is not a valid name of a kind: invalid range pattern\nhelp: use `Kind`, `Kind.group`, or a \
+             glob such as `*Policy` or `*.example.com`\n",
         ),
         ("rbac --kind Apple", "error: `--kind` and `--exclude` choose CRDs, of which `generate rbac` writes none\n"),
     ] {

@@ -119,14 +119,14 @@ fn update_asks_the_registry_for_the_release_of_the_program() {
 fn what_is_no_source_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("init op {OFFLINE} --manager copy")).code(2).stderr(str![[r#"
-error: invalid value 'copy' for '--manager <SOURCE>': `copy` is not a source of the runtime; pass `vendored`, `registry`, `git=URL[#REV]` or `path=DIR`
+error: invalid value 'copy' for '--manager <SOURCE>': `copy` is not a valid source of the runtime; use `vendored`, `registry`, `git=URL[#REV]` or `path=DIR`
 
 For more information, try '--help'.
 
 "#]]);
     sandbox.run(&format!("init op {OFFLINE} --manager path=../x")).code(1).stderr(str![[r#"
-error: `../x` has no package `memcached-sdk-manager`
-help: the folder of `--manager path=DIR` is relative to the project
+error: package `memcached-sdk-manager` not found in `../x`
+help: check `--manager path=DIR`: the path is relative to the project
 
 "#]]);
     assert!(!sandbox.path("op").exists());
@@ -134,8 +134,8 @@ help: the folder of `--manager path=DIR` is relative to the project
     let before = files(&sandbox.path("op"));
     let mut edit = sandbox.command("edit --manager path=../x");
     sandbox.finish("edit", edit.current_dir(sandbox.path("op"))).code(1).stderr(str![[r#"
-error: `../x` has no package `memcached-sdk-manager`
-help: the folder of `--manager path=DIR` is relative to the project
+error: package `memcached-sdk-manager` not found in `../x`
+help: check `--manager path=DIR`: the path is relative to the project
 
 "#]]);
     assert!(files(&sandbox.path("op")) == before);

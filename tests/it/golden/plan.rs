@@ -191,7 +191,7 @@ fn every_conflict_is_found_and_nothing_is_written() {
         (
             |root| put(root, "Makefile", "mine"),
             |draft| draft.scaffold(path("Makefile"), "ours", IfExists::Refuse),
-            &["`Makefile` exists with other content"],
+            &["`Makefile` already exists with different content"],
         ),
         (
             |root| put(root, "config/x", "mine"),
@@ -201,7 +201,7 @@ fn every_conflict_is_found_and_nothing_is_written() {
         (
             |root| put(root, "config", "mine"),
             |draft| draft.generate(path("config/crd/a.yaml"), "ours"),
-            &["`config/crd/a.yaml` can't be written: `config` is a file, not a folder"],
+            &["`config/crd/a.yaml` cannot be written: `config` is a file, not a folder"],
         ),
         (
             |root| {
@@ -216,9 +216,9 @@ fn every_conflict_is_found_and_nothing_is_written() {
                 draft.generate(path("c"), "ours");
             },
             &[
-                "`a` is behind a symbolic link that leaves the project",
-                "`b/new/file` is behind a symbolic link that leaves the project",
-                "`b/passwd` is behind a symbolic link that leaves the project",
+                "`a` is behind a symbolic link to a path outside of the project",
+                "`b/new/file` is behind a symbolic link to a path outside of the project",
+                "`b/passwd` is behind a symbolic link to a path outside of the project",
                 "`c` is behind a dangling symbolic link",
             ],
         ),
@@ -239,7 +239,7 @@ fn every_conflict_is_found_and_nothing_is_written() {
                 draft.generate(path("a"), "ours");
                 draft.generate(path("a/b/c"), "ours");
             },
-            &["`a/b/c` can't be written: `a` is a file of the same plan"],
+            &["`a/b/c` cannot be written: `a` is a file of the same command"],
         ),
         (
             |root| drop(std::os::unix::net::UnixListener::bind(root.join("a")).unwrap()),
@@ -337,8 +337,8 @@ fn a_draft_reads_what_is_pending_and_edits_compose() {
     assert_eq!(read(&draft, "gen"), None);
 
     for (name, expected) in [
-        ("gen", "cannot edit `gen`: no such file"),
-        ("none", "cannot edit `none`: no such file"),
+        ("gen", "cannot edit `gen`: file not found"),
+        ("none", "cannot edit `none`: file not found"),
         ("binary", "`binary` is not UTF-8 text"),
     ] {
         let error = draft.edit(&path(name), append("1")).unwrap_err();
@@ -518,8 +518,8 @@ fn a_folder_that_can_not_be_written_is_found_before_anything_is_written() {
     let program = bin.path().join("memcached-sdk");
     fs::copy(env!("CARGO_BIN_EXE_memcached-sdk"), &program).unwrap();
     for (locked, expected) in [
-        ("", "`.dockerignore` can't be written: the project folder is not writable"),
-        ("config/rbac", "can't be written: folder `config/rbac` is not writable"),
+        ("", "`.dockerignore` cannot be written: the project folder is not writable"),
+        ("config/rbac", "cannot be written: folder `config/rbac` is not writable"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("memcached-operator");
@@ -549,7 +549,7 @@ fn a_folder_that_can_not_be_written_is_found_before_anything_is_written() {
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{stderr}");
         assert!(stderr.contains(expected), "{stderr}");
-        assert_eq!(stderr.matches("can't be written").count(), 1, "{stderr}");
+        assert_eq!(stderr.matches("cannot be written").count(), 1, "{stderr}");
         assert_eq!(tree(dir.path()), before);
         fs::set_permissions(root.join(locked), fs::Permissions::from_mode(0o755)).unwrap();
     }

@@ -41,8 +41,8 @@ create    manager/src/signal.rs
 
 "#]])
         .stderr(str![[r#"
-warning[manager-foreign]: `manager/src/extra.rs` is not generated, in a folder for generated code; it stays as it is
-help: move it to another folder
+warning[manager-foreign]: `manager/src/extra.rs` is not a generated file, but is in the folder for generated code; it is not changed
+help: move the file to another folder
 1 created, 2 updated, 1 removed, 86 unchanged
 
 "#]]);
@@ -81,8 +81,8 @@ fn what_is_not_ours_is_never_overwritten() {
     sandbox.file("manager/Cargo.toml", "[package]\nname = \"mine\"\n").file("manager/src/lib.rs", "// mine\n");
     let before = sandbox.files();
     sandbox.run("update").code(1).stderr(str![[r#"
-error: the folder `manager` is for generated code, and has files of others: `manager/Cargo.toml`, `manager/src/lib.rs`
-help: move them to another folder, or pass `--force` to lose them
+error: the folder `manager` for generated code already contains other files: `manager/Cargo.toml`, `manager/src/lib.rs`
+help: move them to another folder, or pass `--force` to overwrite them
 
 "#]]);
     assert_eq!(differing(&sandbox.files(), &before), [""; 0]);
@@ -100,8 +100,8 @@ help: move them to another folder, or pass `--force` to lose them
 fn only_inside_a_project_and_not_back_to_an_older_version() {
     let sandbox = Sandbox::new();
     sandbox.run("update").code(1).stderr(str![[r#"
-error: not in a project: there is no `PROJECT` file here or in a folder above
-help: change to the project's folder, or make a project with `memcached-sdk init`
+error: not in a project: could not find `PROJECT` in this folder or any parent folder
+help: change to the folder of the project, or create a project with `memcached-sdk init`
 
 "#]]);
 

@@ -316,18 +316,19 @@ fn test(manager: &mut Manager) {
             "",
         ),
         (registered(&both.replace("\"/validate\"", "PATH")), ""),
-        (registered(".defaulting::<Thing>(\"/mutate\")"), "no validating handler serves `/validate`\n"),
+        (registered(".defaulting::<Thing>(\"/mutate\")"), "the path `/validate` has no validating handler\n"),
         (
             registered(&both.replace("/mutate", "/mutation")),
-            "no mutating handler serves `/mutate`\nno marker of a mutating webhook has the path `/mutation`\n",
+            "the path `/mutate` has no mutating handler\nthe mutating handler of `/mutation` has no marker\n",
         ),
         (
             registered(".validating::<Thing>(\"/mutate\")"),
-            "no mutating handler serves `/mutate`\nno validating handler serves `/validate`\nno marker of a validating webhook has the path `/mutate`\n",
+            "the path `/mutate` has no mutating handler\nthe path `/validate` has no validating handler\nthe \
+             validating handler of `/mutate` has no marker\n",
         ),
         (
             registered(both).replace("path=/mutate", "serviceName=other,path=/other"),
-            "no marker of a mutating webhook has the path `/mutate`\n",
+            "the mutating handler of `/mutate` has no marker\n",
         ),
     ] {
         let (tree, _) = memcached_sdk::k8s::load(package(&source).root()).unwrap();

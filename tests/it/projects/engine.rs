@@ -143,7 +143,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
     let said = project.generate("").success().err();
     assert!(
         said.starts_with(
-            "compiling `engine-bin`, because 1 of 2 kinds needs the compiler, `Thing.example.com`:\n  \
+            "compiling `engine-bin`: 1 of 2 kinds needs the compiler, `Thing.example.com`:\n  \
              src/api/v1.rs:4:28: `transform = …` runs code, in `Thing.spec.size` [schema-code]\n\
              the first time may take minutes; `--engine static` fails instead\n"
         ),
@@ -167,7 +167,7 @@ error[E0308]: mismatched types
  --> src/api/v1.rs:8:5
 ...
 error: could not compile `engine-bin` (bin "engine-bin-memcached-sdk-crdgen") due to 1 previous error
-error[compile-failed]: cargo could not build `engine-bin`; what it says is above
+error[compile-failed]: cargo failed to build `engine-bin`; see its output above
 
 error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
  --> src/api/v1.rs:4:28
@@ -293,13 +293,13 @@ error[hidden-resource]: a macro derives `CustomResource`, and what it declares i
     assert_data_eq!(
         said,
         str![[r#"
-error[compile-failed]: `not a path` is not the path of a type
+error[compile-failed]: `not a path` is not a valid path of a type
   --> Cargo.toml:10:40
    |
 10 | metadata = { memcached-sdk = { crds = ["not a path"] } }
    |                                        ^^^^^^^^^^^^
    |
-   = help: write it from the root of the crate: `api::v1::Foo`
+   = help: use a path from the crate root, such as `api::v1::Foo`
 
 "#]]
     );
@@ -346,7 +346,7 @@ fn what_the_source_refuses_the_compiler_answers() {
     // An answer that only the compiler has.
     assert!(auto.out().contains("format: int32\n                    nullable: true\n"), "{}", auto.out());
     let why = auto.err();
-    assert!(why.contains(&format!("because {} things need the compiler:\n", errors.clone().count())), "{why}");
+    assert!(why.contains(&format!(": {} findings need the compiler:\n", errors.clone().count())), "{why}");
     for error in errors.take(5) {
         let reason = format!("{} [{}]\n", text(&error["message"]), text(&error["code"]));
         assert!(why.contains(&reason), "{why}");
@@ -435,7 +435,7 @@ fn the_crdgen_of_the_project() {
       "file": "src/lib.rs",
       "line": 11,
       "column": 12,
-      "help": "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`",
+      "help": "print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`",
       "kinds": [
         "Other.example.com"
       ]
@@ -518,7 +518,7 @@ fn types_that_can_not_answer() {
     {
       "code": "crd-panic",
       "severity": "error",
-      "message": "`crd()` of `Gone` ends the process: exit status: 7",
+      "message": "`crd()` of `Gone` exits the process: exit status: 7",
       "file": "src/lib.rs",
       "line": 25,
       "column": 12,
@@ -546,7 +546,7 @@ fn engines_that_differ() {
         said,
         str![[r#"
 ...
-error[engines-differ]: the compiler gives another CRD for `Thing`, version `v1` of `example.com`:
+error[engines-differ]: the compiler generates a different CRD for `Thing`, version `v1` of `example.com`:
                        --- read
                        +++ compiled
                        @@ -18,12 +18,15 @@
@@ -623,7 +623,7 @@ fn cargo_is_not_asked_when_it_would_only_say_the_same() {
     let lib = resource("Thing", TRANSFORMED) + &resource("Other", "    #[serde(renam = \"x\")]\n    size: i32,\n");
     let (sandbox, command) = with_cargo("exit 1", &lib);
     sandbox.finish("", &mut command("")).code(1).stderr(str![[r#"
-`op` is not compiled before this is fixed: src/lib.rs:10:13: unknown serde field attribute `renam`, in `Other.spec` [serde-attribute]
+`op` is not compiled until this is fixed: src/lib.rs:10:13: unknown serde field attribute `renam`, in `Other.spec` [serde-attribute]
 error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
  --> src/lib.rs:4:28
   |
@@ -649,10 +649,10 @@ fn without_a_lock_file_cargo_chooses() {
     sandbox.finish("", &mut command("--check")).code(3);
     std::fs::remove_file(sandbox.path("Cargo.lock")).unwrap();
     sandbox.finish("", &mut command("")).code(1).stderr(str![[r#"
-compiling `op`, because one thing needs the compiler:
+compiling `op`: 1 finding needs the compiler:
   Cargo.toml:1:1: without a `Cargo.lock` it is open on which releases of kube and schemars the project is [no-lock]
 the first time may take minutes; `--engine static` fails instead
-error[compile-failed]: cargo can't read the manifest of `op`; what it says is above
+error[compile-failed]: cargo cannot read the manifest of `op`; see its output above
 
 error[no-lock]: without a `Cargo.lock` it is open on which releases of kube and schemars the project is
  --> Cargo.toml:1:1
@@ -675,17 +675,17 @@ fn cargo_that_fails_or_is_not_there() {
     run.code(1).stderr(str![[r#"
 compiling `op`; the first time may take minutes
 error: of cargo
-error[compile-failed]: cargo can't read the manifest of `op`; what it says is above
+error[compile-failed]: cargo cannot read the manifest of `op`; see its output above
 
 "#]]);
     let mut command = command("");
     command.env_remove("CARGO").env("PATH", "");
     sandbox.finish("", &mut command).code(1).stderr(str![[r#"
-compiling `op`, because one thing needs the compiler:
+compiling `op`: 1 finding needs the compiler:
   src/lib.rs:4:28: `transform = …` runs code, in `Thing.spec.size` [schema-code]
 the first time may take minutes; `--engine static` fails instead
 error[compile-failed]: cannot run `cargo`: No such file or directory (os error 2)
-help: install Rust from https://rustup.rs, or pass `--engine static`, which needs neither
+help: install Rust from https://rustup.rs, or pass `--engine static`, which needs no compiler
 
 error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
  --> src/lib.rs:4:28

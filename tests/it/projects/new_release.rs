@@ -235,7 +235,7 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
     snapbox::assert_data_eq!(
         said(&run),
         str![[r#"
-compiling `new-release`, because one thing needs the compiler:
+compiling `new-release`: 1 finding needs the compiler:
   Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
@@ -257,7 +257,7 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
     snapbox::assert_data_eq!(
         said(&generate("--check").code(3)),
         str![[r#"
-compiling `new-release`, because one thing needs the compiler:
+compiling `new-release`: 1 finding needs the compiler:
   Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
@@ -279,7 +279,7 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
     snapbox::assert_data_eq!(
         said(&run),
         str![[r#"
-compiling `new-release`, because one thing needs the compiler:
+compiling `new-release`: 1 finding needs the compiler:
   Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
@@ -303,11 +303,11 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
     snapbox::assert_data_eq!(
         said(&generate("--kind Thing").success()),
         str![[r#"
-compiling `new-release`, because one thing needs the compiler:
+compiling `new-release`: 1 finding needs the compiler:
   Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
-not recorded as verified, since only a part of the kinds was compared: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
+not recorded as verified, because only some of the kinds were compared: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
 warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
@@ -326,12 +326,12 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
     snapbox::assert_data_eq!(
         said(&generate("").success()),
         str![[r#"
-compiling `new-release`, because 2 things need the compiler:
+compiling `new-release`: 2 findings need the compiler:
   Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
   src/lib.rs:13:5: default value: cannot evaluate `std::env::args()` without running code, in `Hard.spec.size` [default-value]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 2 CRD versions: no difference
-not recorded as verified, since the source does not decide `Hard.example.com`: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
+not recorded as verified, because the static engine cannot decide `Hard.example.com`: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
 warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
@@ -358,7 +358,7 @@ warning[unknown-format]: the API server does not know the format `uint`: `spec.s
     snapbox::assert_data_eq!(
         said(&run),
         str![[r#"
-compiling `new-release`, because one thing needs the compiler:
+compiling `new-release`: 1 finding needs the compiler:
   Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
@@ -418,10 +418,10 @@ serde_json = "1"
     snapbox::assert_data_eq!(
         said(&run),
         str![[r#"
-compiling `new-release`, because one thing needs the compiler:
+compiling `new-release`: 1 finding needs the compiler:
   Cargo.toml:1:1: kube 5.2.0 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
-warning[release-differs]: the compiler gives another CRD for `Thing`, version `v1` of `example.com`:
+warning[release-differs]: the compiler generates a different CRD for `Thing`, version `v1` of `example.com`:
                           --- read
                           +++ compiled
                           @@ -14,7 +14,7 @@
@@ -438,7 +438,7 @@ warning[release-differs]: the compiler gives another CRD for `Thing`, version `v
 3 | pub struct ThingSpec {
   |            ^^^^^^^^^
   |
-  = help: the CRDs are those of the compiler; a newer memcached-sdk may know the release
+  = help: the CRDs of the compiler were used; a newer memcached-sdk may support the release
 
 warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9

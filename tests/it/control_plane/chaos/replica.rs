@@ -10,7 +10,7 @@ use crate::control_plane::{ControlPlane, Process};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
 
 /// Why a process ends that has lost the Lease while requests of its reconciles are neither answered nor refused.
-const STUCK: &str = "the leadership is lost, and the running reconciles did not end";
+const STUCK: &str = "the leadership was lost, and the running reconciles did not end";
 
 pub(super) struct Replica {
     name: String,
@@ -93,7 +93,7 @@ impl Replica {
     /// Whether it thinks that it leads.
     pub(super) fn leads(&self) -> bool {
         let said = self.said();
-        let about = |said: &&Value| said["message"] == "leading" || said["message"] == "not leading any more";
+        let about = |said: &&Value| said["message"] == "leading" || said["message"] == "no longer leading";
         said.iter().rev().find(about).is_some_and(|last| last["message"] == "leading")
     }
 

@@ -147,7 +147,7 @@ fn a_pod_leads_until_it_is_gone() {
     // Its process lives on when its pod is gone, and stops working.
     world.run(&["delete", "pod", "a"]);
     world.led_by(&["b"]);
-    world.says(&a, "not leading any more");
+    world.says(&a, "no longer leading");
     assert!(a.running());
 
     // What the kubelet says when it evicts a pod.
@@ -157,12 +157,12 @@ fn a_pod_leads_until_it_is_gone() {
     world.run(&["patch", "pod", "b", "--subresource=status", "--type=merge", "-p", &evicted.to_string()]);
     world.led_by(&["c"]);
     world.plane.admin.wait_gone(&["-n", SYSTEM, "pod", "b"]);
-    world.says(&b, "not leading any more");
+    world.says(&b, "no longer leading");
 
     // Somebody deletes the lock: one leads again, and it is a pod that is there.
     world.run(&["delete", "configmap", LOCK]);
     world.led_by(&["c"]);
-    world.says(&c, "not leading any more");
+    world.says(&c, "no longer leading");
 
     let lock = world.get("configmap", LOCK).unwrap();
     assert_eq!(c.terminate(), Some(0));
@@ -202,7 +202,7 @@ fn a_node_that_is_not_ready_is_waited_for_unless_the_user_says_otherwise() {
     let c = world.replica("c", None, &["--leader-election-takeover-after=2s"]);
     world.says(&c, "the node of the leader is not ready");
     world.led_by(&["b", "c"]);
-    world.says(&a, "not leading any more");
+    world.says(&a, "no longer leading");
 }
 
 impl World {

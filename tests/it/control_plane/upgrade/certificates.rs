@@ -9,7 +9,7 @@ const CERTIFICATE: &str = "jsonpath={.data.tls\\.crt}";
 /// A replica uses a new certificate after a twelfth of its life.
 const FLAGS: &[&str] = &["--webhook-cert-duration=1m"];
 /// What a replica logs then.
-const NEW: &str = "the certificate of the webhooks is a new one";
+const NEW: &str = "serving a new certificate of the webhooks";
 const DELETIONS: usize = 5;
 
 impl World {
