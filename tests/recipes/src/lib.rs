@@ -1,4 +1,4 @@
-//! The code of `docs/controllers.md` and `docs/webhooks.md`: a module per recipe.
+//! The code in `docs/controllers.md` and `docs/webhooks.md`, one module for each recipe.
 
 pub mod any_error;
 pub mod api;
