@@ -24,7 +24,6 @@ use serde_json::{Value, json};
 const A: &str = "api/v1/namespaces/default/configmaps/a";
 const FINALIZER: &str = "example.com/finalizer";
 
-/// Creates or changes an object on the server, and delivers it to the cache.
 fn put(server: &Server, maps: &Objects<ConfigMap>, path: &str, change: Value) -> Arc<ConfigMap> {
     let object = server.put(path, change);
     let object: ConfigMap = serde_json::from_value(object).unwrap();

@@ -76,7 +76,6 @@ impl Log {
     }
 }
 
-/// Waits for a condition, with a deadline.
 async fn until(what: &str, condition: impl Fn() -> bool) {
     let wait = async {
         while !condition() {

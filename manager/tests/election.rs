@@ -287,7 +287,6 @@ mod life {
             }
         }
 
-        /// A replica in a pod of its own.
         fn replica(&self, pod: &str) -> Replica {
             self.server
                 .put(&pod_path(pod), json!({ "status": { "phase": "Running" } }));

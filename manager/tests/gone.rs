@@ -12,7 +12,6 @@ use manager::{Action, Manager};
 use mock::Server;
 use serde_json::json;
 
-/// The log of this process.
 fn log() -> &'static Mutex<Vec<u8>> {
     static LOG: OnceLock<Mutex<Vec<u8>>> = OnceLock::new();
     LOG.get_or_init(|| {

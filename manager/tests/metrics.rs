@@ -137,7 +137,6 @@ fn free_address() -> SocketAddr {
     listener.local_addr().unwrap()
 }
 
-/// A manager that serves metrics.
 async fn operator(reviews: &Reviews, flags: &[&str]) -> Operator {
     let address = free_address();
     let bind = format!("--metrics-bind-address={address}");
@@ -171,7 +170,6 @@ impl Operator {
         say(stream, request, authorization).await
     }
 
-    /// The status code for a token.
     async fn get(&self, token: &str) -> String {
         let answer = self
             .ask("GET /metrics", Some(&format!("Bearer {token}")))

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The API group of all kinds.
 pub(crate) const GROUP: &str = "bench.example.com";
 
 /// A field in both languages; `{}` in a type is the name of the kind.

@@ -136,7 +136,6 @@ fn compare_kinds(ours: &Path, theirs: &Path) {
     }
 }
 
-/// The file of this name in a folder.
 fn find(folder: &Path, name: &str) -> PathBuf {
     let mut entries = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
     let entry = entries.find(|entry| entry.file_name() == name);
@@ -175,7 +174,6 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// `memcached-sdk generate` in the sample.
 fn generate(sample: &Path) -> Command {
     let mut command = Command::new(OURS);
     command.args(["generate", "--quiet"]).current_dir(sample);

@@ -166,7 +166,6 @@ async fn reconcile_widget(
     Ok(Action::Done)
 }
 
-/// The response of `/readyz`.
 fn readyz(port: u16) -> Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.write_all(b"GET /readyz?verbose HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;

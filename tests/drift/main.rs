@@ -70,7 +70,6 @@ struct Element {
     value: Option<String>,
 }
 
-/// A kind without a CRD.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "example.com", version = "v1", kind = "Absent", namespaced)]
 struct AbsentSpec {}
@@ -95,7 +94,6 @@ impl Failure for Failed {
     }
 }
 
-/// The desired object of a kind.
 fn desired(kind: &str) -> Value {
     let labels = json!({ "app": "a", "tier": "web" });
     let metadata = json!({ "labels": labels, "annotations": { "note": "text" } });
@@ -253,7 +251,6 @@ fn comparable(object: &DynamicObject) -> Value {
     value
 }
 
-/// Result of an edit.
 enum Outcome {
     /// The API server rejects the edit.
     Refused,

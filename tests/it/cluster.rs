@@ -95,7 +95,6 @@ impl Cluster {
         Self::new(&self.kubectl, file).attempt(&["get", "--raw", "/metrics"], "")
     }
 
-    /// Waits until `condition` holds for the output of `kubectl get ARGS`.
     #[track_caller]
     pub(crate) fn wait_for(&self, what: &str, args: &[&str], condition: impl Fn(&Value) -> bool) -> Value {
         let limit = Duration::from_secs(120);

@@ -48,7 +48,6 @@ mod workflows;
 /// Ten times a usual start on two cores.
 const START: Duration = Duration::from_secs(120);
 
-/// The path of `kubectl`, for commands without a server.
 pub(crate) fn kubectl() -> PathBuf {
     Assets::find().kubectl
 }

@@ -24,7 +24,6 @@ use toml_edit::{DocumentMut, Item};
 
 use adapt::Declarations;
 
-/// Checkouts by repository name.
 fn checkouts(work: &str) -> Vec<(String, PathBuf)> {
     let Some(folder) = std::env::var_os("CORPUS").map(PathBuf::from) else { panic!("corpus absent: set CORPUS") };
     let work = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(work);
@@ -87,7 +86,6 @@ fn table_of_compiled(table: &BTreeMap<&str, Judged>) -> String {
     text
 }
 
-/// Result of one repository.
 #[derive(Default)]
 struct Judged {
     equal: usize,

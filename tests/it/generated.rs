@@ -41,7 +41,6 @@ pub(crate) fn manager() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("manager")
 }
 
-/// `cargo` with the shared settings.
 pub(crate) fn cargo(project: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
     // Other flags would rebuild every dependency.

@@ -46,7 +46,6 @@ pub(crate) fn send(
     answer.split_once("\r\n\r\n").map(|(head, text)| (head.to_owned(), text.to_owned())).ok_or(answer.clone())
 }
 
-/// The status code of a response.
 pub(crate) fn code(head: &str) -> &str {
     head.split(' ').nth(1).unwrap_or_default()
 }

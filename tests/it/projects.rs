@@ -107,7 +107,6 @@ fn unused(folder: &Path) -> BTreeSet<String> {
     found
 }
 
-/// A project with this name and these APIs.
 fn project(name: &str, flags: &str, apis: &[&str]) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("init --domain example.com --project-name {name} {OFFLINE} {flags}")).success();

@@ -219,7 +219,6 @@ impl Steps {
         Ok(json!(secret.and_then(|secret| secret.data)))
     }
 
-    /// The certificate and its CA.
     async fn chain(&self) -> Result<[String; 2]> {
         let data = self.secrets.get(CERT).await?.data.unwrap_or_default();
         let chain = data.get("tls.crt").map(|chain| chain.0.clone()).unwrap_or_default();
@@ -292,7 +291,6 @@ impl Steps {
         Ok(sent.load(Ordering::SeqCst))
     }
 
-    /// Waits for a new certificate.
     async fn rotated(&self) -> Result<()> {
         let before = self.secret().await?["tls.crt"].clone();
         let other = async || Ok(self.secret().await?["tls.crt"] != before);

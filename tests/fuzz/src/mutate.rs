@@ -108,7 +108,6 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
     store(&text, data, max_size)
 }
 
-/// Fragments with a meaning in a marker.
 const PIECES: [&str; 40] = [
     "+kubebuilder:rbac:", "+kubebuilder:rbac", "kubebuilder:", "+kubebuilder:printcolumn:", "groups=", "resources=",
     "resourceNames=", "verbs=", "urls=", "namespace=", "roleName=", "=", ",", ";", ":", "{", "}", "\"", "`", "'", "\\", "\\\"",
@@ -116,7 +115,6 @@ const PIECES: [&str; 40] = [
     "\u{feff}", "0x1", "1e3", "-",
 ];
 
-/// Like [`mutate`], for a marker.
 pub fn mutate_marker(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = Random((u64::from(seed) << 8) | 1);
     if random.below(8) == 0 {
@@ -149,7 +147,6 @@ const PLACES: [&str; 8] = [
     "/request/objects/0/metadata/annotations",
 ];
 
-/// Like [`mutate`], for a review.
 pub fn mutate_review(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = reviews::Random((u64::from(seed) << 8) | 1);
     let review = serde_json::from_slice::<Value>(&data[..size]);
@@ -162,7 +159,6 @@ pub fn mutate_review(data: &mut [u8], size: usize, max_size: usize, seed: u32) -
     store(&review.to_string(), data, max_size)
 }
 
-/// Like [`mutate`], for a JSON value.
 pub fn mutate_json(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = reviews::Random((u64::from(seed) << 8) | 1);
     let value = serde_json::from_slice::<Value>(&data[..size]);
@@ -185,7 +181,6 @@ fn store(text: &str, data: &mut [u8], max_size: usize) -> usize {
     length
 }
 
-/// Applies one random change.
 fn change(text: &str, max_size: usize, random: &mut Random) -> String {
     let tokens = tokens(text);
     if tokens.is_empty() {

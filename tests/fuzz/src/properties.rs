@@ -36,7 +36,6 @@ serde_json = "1"
 serde_with = "3"
 "#;
 
-/// Result for an input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The text is valid Rust.

@@ -73,7 +73,6 @@ impl Request {
     }
 }
 
-/// The requests of the log so far, in its order.
 pub(crate) fn requests(log: &Path) -> Vec<Request> {
     events(log).iter().map(request).collect()
 }

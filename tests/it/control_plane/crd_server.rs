@@ -437,7 +437,6 @@ fn of_value(crd: Value) -> Crd {
     crd::merge(crd::Definition::split(crd, None)).0.pop().unwrap()
 }
 
-/// The CRD of a kind with this `spec` schema.
 fn thing(spec: &Value) -> Crd {
     let value = json!({
         "apiVersion": "apiextensions.k8s.io/v1",

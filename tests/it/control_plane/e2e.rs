@@ -18,7 +18,6 @@ mod confined;
 mod life;
 mod switched_on;
 
-/// Namespace of the Memcacheds.
 const NAMESPACE: &str = "e2e";
 const ROLE: &str = "memcached-operator-manager-role";
 const IDENTITY: &str = "system:serviceaccount:memcached-operator-system:memcached-operator-controller-manager";
@@ -45,7 +44,6 @@ impl World {
         Self { operator: None, probes, metrics, plane, project }
     }
 
-    /// Starts the operator with the options of `config/default`.
     fn start_operator(&mut self) {
         let account = self.plane.service_account(SYSTEM, ACCOUNT);
         let env = [
@@ -95,7 +93,6 @@ impl World {
         self.kubectl().get(&["-n", NAMESPACE, kind, name])
     }
 
-    /// Waits until `condition` holds for an object.
     #[track_caller]
     fn wait_for(&self, what: &str, kind: &str, name: &str, condition: impl Fn(&Value) -> bool) -> Value {
         self.kubectl().wait_for(what, &["-n", NAMESPACE, kind, name], condition)

@@ -13,7 +13,6 @@ fn test(project: &Sandbox, test: &str, assets: &str) -> Output {
     generated::cargo(project.root(), &["test", "--test", test]).env("KUBEBUILDER_ASSETS", assets).output().unwrap()
 }
 
-/// The value of `KUBEBUILDER_ASSETS`.
 pub(crate) fn assets() -> String {
     let etcd = Assets::find().etcd;
     etcd.parent().unwrap().to_str().unwrap().to_owned()

@@ -100,7 +100,6 @@ fn prune(value: &mut Value) {
     }
 }
 
-/// A project with some of the options.
 struct Project {
     name: &'static str,
     flags: &'static str,
@@ -113,7 +112,6 @@ impl Project {
         Self { name, flags, commands, rendered: OnceLock::new() }
     }
 
-    /// The output of kustomize.
     fn rendered(&self) -> &str {
         self.rendered.get_or_init(|| {
             let sandbox = Sandbox::project(self.flags);
@@ -197,7 +195,6 @@ fn two_releases_have_nothing_in_common() {
     }
 }
 
-/// The objects that each switch removes.
 #[test]
 fn switches_take_their_objects_away() {
     let mut text = String::new();

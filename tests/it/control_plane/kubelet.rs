@@ -41,12 +41,10 @@ pub(super) struct Kubelet {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The program of an image.
 pub(super) fn program(images: &Path, image: &str) -> PathBuf {
     images.join(image.replace(['/', ':'], "_"))
 }
 
-/// The field manager of the conversion port.
 const PATCHER: &str = "--field-manager=test-kubelet";
 
 impl Kubelet {

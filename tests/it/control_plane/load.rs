@@ -18,12 +18,10 @@ mod fate;
 mod programs;
 mod soak;
 
-/// Namespace of the Memcacheds.
 const NAMESPACE: &str = "load";
 /// Ten times a usual step on two busy cores.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A control plane with a deployed project, but no operator.
 fn deployed(project: &Project, policy: &str) -> ControlPlane {
     let plane = ControlPlane::audited(policy);
     project.deploy(&plane.admin);
@@ -81,7 +79,6 @@ impl Memory {
     }
 }
 
-/// CPU time of a process.
 fn processor_time(process: &Process) -> Duration {
     let text = std::fs::read_to_string(format!("/proc/{}/stat", process.pid())).unwrap();
     // The name in parentheses may contain spaces.
@@ -91,7 +88,6 @@ fn processor_time(process: &Process) -> Duration {
     Duration::from_millis(10 * ticks)
 }
 
-/// Writes a kubeconfig for a server without authentication.
 fn anonymous_kubeconfig(dir: &Path, server: &str) -> PathBuf {
     let config = serde_json::json!({
         "apiVersion": "v1",

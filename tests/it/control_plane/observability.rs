@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::control_plane::tool::tool;
 use crate::sandbox::Sandbox;
 
-/// Scaffolded rules and panels.
 pub(super) struct Observed {
     /// Rule groups in Prometheus's format.
     rules: Value,

@@ -104,7 +104,6 @@ pub(super) fn lost(stream: &str, bundle: &Path) -> BTreeSet<String> {
     .collect()
 }
 
-/// A sample with its bundle, and the stream of the bundle.
 fn bundle(name: &str) -> (Sandbox, String) {
     let sandbox = whole(name);
     sandbox.run("generate kustomize manifests --min-kube-version 1.30.0 --provider Team").success();
@@ -170,7 +169,6 @@ fn a_bundle_has_what_kustomize_renders() {
     }
 }
 
-/// Two releases of the sample.
 #[test]
 fn make_makes_a_bundle_and_a_catalog() {
     let plane = ControlPlane::start();

@@ -173,7 +173,6 @@ fn may(plane: &ControlPlane, number: usize, request: &Request) -> bool {
     serde_json::from_str::<Value>(&answer).unwrap()["status"]["allowed"] == true
 }
 
-/// The binding of a role to one subject.
 fn binding(role: &Value, subject: &Value) -> Value {
     let kind = role["kind"].as_str().unwrap();
     let mut subject = subject.clone();

@@ -125,7 +125,6 @@ impl User {
     }
 }
 
-/// An unreachable webhook with this policy.
 fn unreachable(policy: &str) -> String {
     let rule = json!({
         "apiGroups": ["cache.example.com"], "apiVersions": ["*"], "resources": ["memcacheds"], "operations": ["UPDATE"],
@@ -243,7 +242,6 @@ fn the_releases_of_the_page_are_made() {
     });
 }
 
-/// The line of the page with this start.
 fn quoted(start: &str) -> &'static str {
     PAGE.lines().find(|line| line.starts_with(start)).unwrap()
 }

@@ -26,7 +26,6 @@ const REASONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Returns the ids of failed checks.
 fn findings(manifests: &str) -> BTreeSet<String> {
     let mut score = Command::new(tool("score", "github.com/zegl/kube-score/cmd/kube-score"));
     score.args(["score", "--output-format=json", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());

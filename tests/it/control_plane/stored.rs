@@ -69,7 +69,6 @@ fn configurations() -> String {
         + &configuration("Validating", "old", "v1alpha1", "/validate-old")
 }
 
-/// The stored specs.
 fn states() -> [(&'static str, Value); 4] {
     [
         ("valid", json!({ "replicas": 1, "mode": "fast" })),
@@ -107,7 +106,6 @@ fn object(name: &str, spec: &Value, finalizer: bool) -> Value {
     })
 }
 
-/// Runs the operation on an object.
 fn attempt(admin: &Cluster, operation: &str, name: &str, spec: &Value) -> Result<String, String> {
     let patch = |kind: &str, flags: &[&str], change: Value| {
         let change = change.to_string();

@@ -30,7 +30,6 @@ pub(crate) struct Release {
     pub(crate) name: &'static str,
     /// Served versions; the first one is stored.
     pub(crate) versions: &'static [&'static str],
-    /// The controller's version.
     reconcile: &'static str,
     convert: bool,
     /// Serves defaulting and validating webhooks with the policy `Fail`.
@@ -47,7 +46,6 @@ pub(crate) const SECOND: Release =
 /// The controller stays on the old version.
 const SPOKE: Release = Release { name: "spoke", reconcile: "v1alpha1", ..SECOND };
 
-/// The rollout of the next release.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Way {
     /// One replica after the other; an old one ends after a new one is ready.
@@ -109,17 +107,14 @@ struct Replica {
     webhooks: u16,
 }
 
-/// A cluster with the operator.
 struct World {
     plane: ControlPlane,
     binary: PathBuf,
     service: Service,
     replicas: Vec<Replica>,
-    /// Number of started replicas.
     started: usize,
     /// Longest time until a replica was ready.
     slowest: Duration,
-    /// Additional flags of the replicas.
     flags: &'static [&'static str],
 }
 
@@ -280,7 +275,6 @@ pub(crate) fn manifests(release: &Release, port: u16) -> Vec<Value> {
     all
 }
 
-/// An object in the release's stored version.
 pub(crate) fn object(number: usize, release: &Release) -> String {
     let version = release.versions[0];
     let spec = if version == "v1" { json!({ "size": 1 }) } else { json!({ "replicas": 1 }) };
@@ -291,7 +285,6 @@ pub(crate) fn object(number: usize, release: &Release) -> String {
     .to_string()
 }
 
-/// Runs the releases of a case. Returns the outages of the users.
 fn run(case: &Case, replicas: usize) {
     let mut world = World::new();
     let [first, next @ ..] = case.releases else { panic!("a case has releases") };

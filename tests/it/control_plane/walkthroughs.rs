@@ -53,7 +53,6 @@ impl Walk {
         walk
     }
 
-    /// Starts or restarts the operator.
     fn start(&mut self) {
         self.operator = None;
         let system = format!("{}-system", self.project);

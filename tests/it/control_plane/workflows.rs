@@ -10,7 +10,6 @@ fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Findings in the workflows of a folder.
 fn findings(root: &Path) -> String {
     let folder = root.join(".github/workflows");
     let workflows: Vec<_> = files(&folder).into_keys().map(|path| folder.join(path)).collect();

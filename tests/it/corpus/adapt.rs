@@ -59,7 +59,6 @@ pub(super) type Path = Vec<String>;
 pub(super) struct Unit {
     /// Empty after removal.
     pub(super) text: String,
-    /// Name in reports.
     pub(super) name: String,
     pub(super) import: bool,
     /// The unit is needed if, in each entry, one name is mentioned.
@@ -69,9 +68,7 @@ pub(super) struct Unit {
     pub(super) root: Option<String>,
 }
 
-/// The declarations of one target.
 pub(super) struct Declarations {
-    /// Name of the crate.
     pub(super) name: String,
     pub(super) units: BTreeMap<Path, Vec<Unit>>,
     /// Features of the package, with the default ones.
@@ -358,7 +355,6 @@ fn moved(tokens: TokenStream) -> TokenStream {
     all.into_iter().collect()
 }
 
-/// Returns true if the tokens end with `name::`.
 fn ends_with(tokens: &[TokenTree], name: &str) -> bool {
     let colon = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
     matches!(tokens, [.., TokenTree::Ident(ident), first, second] if ident == name && colon(first) && colon(second))

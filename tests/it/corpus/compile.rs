@@ -76,7 +76,6 @@ pub(super) fn all(workspace: &Path, crates: &mut [Declarations]) -> Compiled {
     Compiled { crds: serde_json::from_str(text.lines().last().unwrap()).unwrap(), gone }
 }
 
-/// Cache key of a unit.
 fn memorable(krate: &str, module: &[String], text: &str) -> String {
     format!("{krate}::{}: {text}", module.join("::"))
 }
@@ -113,7 +112,6 @@ fn frame(workspace: &Path, crates: &[Declarations]) {
     replace(&workspace.join("Cargo.toml"), &format!("{members}]\n\n{DEPENDENCIES}"));
 }
 
-/// Dependencies: name and value.
 fn dependencies() -> impl Iterator<Item = (&'static str, &'static str)> {
     let table = DEPENDENCIES.split_once("[workspace.dependencies]\n").unwrap().1.split_once("\n\n").unwrap().0;
     table.lines().filter_map(|line| line.split_once(" = "))

@@ -17,7 +17,6 @@ use toml_edit::{DocumentMut, TableLike};
 
 const LIST: &str = include_str!("unedited.toml");
 
-/// An entry of the list.
 struct Repository {
     name: String,
     commit: String,
@@ -76,14 +75,12 @@ struct Judged {
     absent: BTreeSet<String>,
     /// CRDs that are not committed, mostly of foreign APIs.
     others: usize,
-    /// Errors by code.
     codes: BTreeMap<String, usize>,
     /// Unknown differences, and entries of the list that no longer apply.
     wrong: Vec<String>,
 }
 
 impl Judged {
-    /// Runs the engine in each package.
     fn of(repository: &Repository, checkout: &Path, engine: &str, target: &Path) -> Self {
         let mut judged = Self::default();
         let committed = committed(repository, checkout);
@@ -128,7 +125,6 @@ impl Judged {
     }
 }
 
-/// The CRDs and messages of an engine for an unmodified package.
 fn run(package: &Path, engine: &str, target: &Path) -> (Vec<Value>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_memcached-sdk"));
     command.args(["generate", "crds", "--stdout", "--keep-going", "--engine", engine]).current_dir(package);
@@ -201,7 +197,6 @@ fn whole(value: &mut Value) {
     }
 }
 
-/// Removes an empty list.
 fn remove_empty(crd: &mut Value, pointer: &str) {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     let Some(parent) = crd.pointer_mut(parent).and_then(Value::as_object_mut) else { return };

@@ -41,7 +41,6 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-/// Returns all pairs, the current pair first.
 pub(crate) fn pairs() -> Vec<Pair> {
     let entries = fixtures().join("releases").read_dir().unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -145,7 +144,6 @@ impl Pair {
         texts
     }
 
-    /// Overwrites the checked-in answers.
     fn write(&self, compiled: &Compiled) {
         let folder = self.folder();
         for entry in folder.read_dir().unwrap() {
@@ -180,7 +178,6 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// Adds the answers of a crate's fixture modules.
     pub(crate) fn add(&mut self, modules: &[Module], crds: &Crds) {
         for module in modules {
             let text = module.keys().iter().map(|key| document(module, kind(key), crds[key].as_ref())).collect();
@@ -296,7 +293,6 @@ fn hunk(line: &str) -> Option<(usize, usize)> {
     Some((if count == 0 { start } else { start - 1 }, count))
 }
 
-/// Applies a unified diff.
 fn apply(before: &str, diff: &str) -> String {
     let before: Vec<&str> = before.split_inclusive('\n').collect();
     let (mut out, mut at) = (String::new(), 0);

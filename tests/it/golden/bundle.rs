@@ -254,12 +254,9 @@ fn a_bundle_is_made_again() {
 
 /// The defect that a case adds to a stream or a bundle.
 enum Wrong<'a> {
-    /// Replaces text of the stream.
     Stream(&'a str, &'a str),
     Text(&'a str, &'a str, &'a str),
-    /// Adds a file.
     File(&'a str, &'a str),
-    /// Leaves everything as it is.
     Nothing,
 }
 
@@ -464,7 +461,6 @@ fn what_can_be_no_bundle_is_refused() {
     snapbox::assert_data_eq!(text, snapbox::file!["bundle/refused.txt"].raw());
 }
 
-/// A change to a file of a bundle.
 enum Edit {
     Text(&'static str, &'static str),
     File(&'static str),
@@ -597,7 +593,6 @@ const BROKEN: &[(&str, &str, Edit)] = {
     ]
 };
 
-/// Returns a folder for each entry of [`BROKEN`].
 pub(crate) fn broken() -> Vec<(&'static str, Sandbox)> {
     let flags = "--version 0.1.0 --channels stable --default-channel stable -q";
     let (whole, run) = generated(STREAM, flags);
@@ -633,7 +628,6 @@ fn a_broken_bundle_is_told_from_a_whole_one() {
     snapbox::assert_data_eq!(text, snapbox::file!["bundle/broken.txt"].raw());
 }
 
-/// A release appends its bundle to the catalog.
 #[test]
 fn bundles_make_a_catalog() {
     let (sandbox, run) = generated(STREAM, "--version 0.1.0 --channels stable");

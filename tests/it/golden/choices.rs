@@ -67,7 +67,6 @@ fn with(files: &Files) -> Sandbox {
     sandbox
 }
 
-/// Runs `act` on all items, on all cores.
 fn each<T: Sync>(items: &[T], act: impl Fn(&T) + Sync) {
     let next = AtomicUsize::new(0);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

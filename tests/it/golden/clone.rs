@@ -122,7 +122,6 @@ fn line_endings_of_windows_are_no_difference_and_stay() {
     assert_eq!(sandbox.files(), before);
 }
 
-/// Commands in `manager/` act on the project around it.
 #[test]
 fn commands_in_the_folder_of_the_manager_are_about_the_project() {
     let sandbox = Sandbox::project("");

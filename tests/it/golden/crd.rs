@@ -14,7 +14,6 @@ use crate::lock;
 const MANIFEST: &str =
     "[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\nschemars = \"1\"\nserde = \"1\"\n";
 
-/// Returns the CRDs of a package as read from source, with the diagnostics.
 pub(super) fn crds(tree: &mut SourceTree) -> (Vec<Crd>, Diagnostics) {
     let request = engine::Request { engine: Engine::Static, ..engine::Request::default() };
     let mut found = Diagnostics::default();

@@ -19,7 +19,6 @@ fn run(sandbox: &Sandbox, flags: &str) {
     sandbox.run(&format!("{CREATE} {flags}")).success();
 }
 
-/// The complete handlers of a kind, and those of a core kind.
 #[test]
 fn the_handlers_of_a_kind() {
     let sandbox = project("--owner Me");
@@ -266,7 +265,6 @@ help: put the marker back in a comment of its own line, or add by hand:
     assert!(!sandbox.path("src/webhook.rs").exists());
 }
 
-/// A type of another crate in a multi-group project.
 #[test]
 fn a_type_of_another_crate() {
     let sandbox = Sandbox::new();

@@ -233,7 +233,6 @@ fn what_is_not_exact_is_never_written() {
     assert_eq!(written(&sandbox), [""; 0]);
 }
 
-/// After an error, no CRD is removed and no role is written.
 #[test]
 fn nothing_goes_and_no_role_is_written_beside_an_error() {
     let sandbox = mixed();

@@ -221,7 +221,6 @@ fn line(attributes: &[Attribute], shown: &str) -> String {
     shown.to_owned() + &told.collect::<String>()
 }
 
-/// The derived traits of a type.
 fn derives(attributes: &[Attribute]) -> String {
     let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
     derives.map(|derive| format!(" {}", text(derive))).collect()

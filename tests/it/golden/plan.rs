@@ -48,7 +48,6 @@ fn filled(mut tree: BTreeMap<String, String>) -> BTreeMap<String, String> {
     tree
 }
 
-/// Adds a line if it is missing.
 fn append(line: &'static str) -> impl Fn(&str) -> Result<String, EditError> {
     move |text| {
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };

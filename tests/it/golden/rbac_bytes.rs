@@ -56,7 +56,6 @@ const PIECES: &[&[u8]] = &[
     b"99999999999999999999",
 ];
 
-/// Changes a few bytes.
 fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(4) {
         let at = usize::try_from(random.below(bytes.len() as u64 + 1)).unwrap();

@@ -301,7 +301,6 @@ rules:
     assert_eq!(sandbox.files(), before);
 }
 
-/// The suggested markers give the derived roles.
 #[test]
 fn markers_make_the_roles() {
     let sandbox = package();

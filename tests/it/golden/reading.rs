@@ -300,7 +300,6 @@ fn a_module_that_is_declared_out_of_sight() {
     assert_eq!(same(text), (vec!["role.yaml".to_owned()], String::new()));
 }
 
-/// Items of an included file belong to the including module.
 #[test]
 fn an_included_file() {
     let resource = kind("A", "CustomResource").replace("String", "Size");

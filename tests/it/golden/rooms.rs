@@ -158,7 +158,6 @@ fn is_colon(token: Option<&TokenTree>) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ':')
 }
 
-/// The names after `crate::`.
 fn used_rooms(tokens: &[TokenTree]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (at, token) in tokens.iter().enumerate() {

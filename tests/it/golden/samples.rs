@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::sandbox::{OFFLINE, Sandbox, files, join};
 
-/// The commands that create the multi-group sample.
 pub(crate) const MULTI_GROUP: [&str; 8] = [
     "init --multigroup --domain example.org --project-name multi-group --owner The_Authors",
     "create api --group ship --version v1beta1 --kind Frigate",

@@ -17,7 +17,6 @@ fn scaffolded_text_is_tidy() {
     }
 }
 
-/// Without rustfmt, the code may be unformatted, and a warning says so.
 #[test]
 fn without_rustfmt_there_is_a_warning() {
     let sandbox = Sandbox::new();

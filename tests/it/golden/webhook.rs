@@ -13,7 +13,6 @@ use super::rbac::{MODULE, load};
 use crate::random::Random;
 use crate::sandbox::Sandbox;
 
-/// Seed of the random markers.
 const SEED: u64 = 7;
 const CASES: usize = 800;
 

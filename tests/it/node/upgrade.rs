@@ -70,7 +70,6 @@ impl World {
         (proxy, address)
     }
 
-    /// Scales to zero.
     fn stop(&self) {
         self.kubectl.run(&["scale", DEPLOYMENT, "--replicas=0"]);
         self.kubectl.wait_gone(&["pods", "-l", "control-plane"]);

@@ -13,7 +13,6 @@ use crate::generated::{self, Project};
 use crate::sandbox::files;
 
 enum Step {
-    /// Runs unchanged.
     Run,
     /// Runs this command instead.
     Instead(&'static str),

@@ -35,7 +35,6 @@ pub(crate) struct Module {
     text: String,
     /// Paths of the root types in the module.
     types: Vec<String>,
-    /// Refused kinds, with the code.
     refused: BTreeMap<String, String>,
     /// Supported kube releases.
     pub(crate) kube: semver::VersionReq,
@@ -146,7 +145,6 @@ pub(crate) fn foreign_crate() -> answers::Crate {
 }
 
 impl Oracle {
-    /// Compiles and reads a crate.
     fn ask(name: &str, modules: Vec<Module>, files: &[(&str, String)]) -> Self {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         write(&folder, &modules, files);

@@ -39,7 +39,6 @@ type Files = BTreeMap<String, String>;
 /// Differing answers by file.
 type Disagreements = BTreeMap<String, String>;
 
-/// A crate of generated files.
 struct Crate {
     folder: PathBuf,
 }
@@ -176,13 +175,11 @@ impl Crate {
     }
 }
 
-/// The findings of a file.
 fn lines_about(file: &str, findings: &str) -> String {
     let start = format!("src/{file}.rs:");
     findings.lines().filter(|line| line.starts_with(&start)).map(|line| format!("{line}\n")).collect()
 }
 
-/// The files in errors of rustc.
 fn files_named(errors: &str) -> BTreeSet<String> {
     let places = errors.lines().filter_map(|line| line.trim_start().strip_prefix("--> src/")?.split_once(".rs:"));
     places.map(|(name, _)| name.to_owned()).collect()
@@ -203,7 +200,6 @@ struct Outcome {
     seconds: u64,
 }
 
-/// Checks the files of these seeds.
 fn check(seeds: Range<u64>) -> Outcome {
     let start = Instant::now();
     let (seed, resources) = (seeds.start, seeds.end - seeds.start);

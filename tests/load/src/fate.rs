@@ -33,7 +33,6 @@ pub(crate) enum Fate {
 }
 
 impl Fate {
-    /// Name in the statistics.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pass => "passed",

@@ -47,7 +47,6 @@ struct Proxy {
     plan: Mutex<Plan>,
     faulty: AtomicBool,
     swallow: Option<String>,
-    /// Number of requests by fate.
     counts: Mutex<BTreeMap<&'static str, u64>>,
 }
 
@@ -171,7 +170,6 @@ impl Proxy {
     }
 }
 
-/// A watch that is being forwarded.
 struct Relay {
     proxy: Arc<Proxy>,
     events: mpsc::Sender<Result<Frame<Bytes>, Error>>,

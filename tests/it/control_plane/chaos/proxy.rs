@@ -144,7 +144,6 @@ mod tests {
 
     use super::*;
 
-    /// An echo server.
     fn echo() -> SocketAddr {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();

@@ -74,7 +74,6 @@ impl Replica {
         self.network.set(network);
     }
 
-    /// Ends the faults of this replica.
     pub(super) fn heal(&mut self) {
         if std::mem::take(&mut self.paused) {
             self.process.resume();

@@ -98,7 +98,6 @@ impl World {
         name.to_owned()
     }
 
-    /// Waits for a text in the log of a process.
     #[track_caller]
     fn says(&self, process: &Process, text: &str) {
         self.plane.admin.wait(&format!("the log to say `{text}`"), LIMIT, || {

@@ -85,7 +85,6 @@ fn use_all(kubectl: &Cluster, metrics: u16) {
             object["metadata"]["labels"][label] != "somebody"
         });
     }
-    // An invalid certificate.
     let broken = json!({ "data": { "tls.crt": "", "tls.key": "" } }).to_string();
     kubectl.run(&["patch", "-n", SYSTEM, "secret", SECRET, "--type=merge", "-p", &broken]);
     kubectl.wait_for("a new certificate", &["-n", SYSTEM, "secret", SECRET], |secret| secret["data"]["tls.crt"] != "");

@@ -20,7 +20,6 @@ const NAMESPACE: &str = "@NAMESPACE@";
 const NAME: &str = "@NAME@";
 const ACCOUNT: &str = "@ACCOUNT@";
 
-/// The random choices.
 struct Draw {
     random: Random,
     project: &'static str,
@@ -262,7 +261,6 @@ fn without_webhooks(all: &mut Vec<Value>, manager: usize) {
     container["env"].as_array_mut().unwrap().push(json!({ "name": "ENABLE_WEBHOOKS", "value": "false" }));
 }
 
-/// Chooses the values of a release, and applies them to the manager's container.
 fn choose(draw: &mut Draw, container: &mut Value) -> Value {
     let mut values = json!({ "manager": {} });
     if draw.random.percent(50) {

@@ -18,12 +18,10 @@ use crate::control_plane::{ControlPlane, Process, free_ports};
 use crate::generated::Project;
 use crate::wait;
 
-/// Image of all Memcacheds.
 pub(super) const IMAGE: &str = "localhost/memcached:1.6.18";
 /// Number of concurrent reconciles, the operator's default.
 const CONCURRENCY: usize = 8;
 
-/// The program under test.
 enum Worker {
     Operator(PathBuf),
     Floor { release: bool },
@@ -283,7 +281,6 @@ fn bench(objects: u32) {
     }
 }
 
-/// The sample's controller without the Service.
 fn without_service(controller: &str) -> String {
     let start = controller.find("    let service = context").unwrap();
     let last = "Error::during(\"apply the Service\"))?;\n";

@@ -66,19 +66,16 @@ impl Proxy {
         proxy
     }
 
-    /// Number of requests by fate.
     pub(super) fn counts(&self) -> Result<BTreeMap<String, u64>, String> {
         let text = http::get(self.port, "/proxy/counts")?;
         serde_json::from_str(&text).map_err(|error| format!("{error}: {text}"))
     }
 
-    /// Disables faults.
     pub(super) fn stop_faults(&self) {
         http::get(self.port, "/proxy/faults/off").unwrap();
     }
 }
 
-/// Simulated users.
 pub(super) struct Users<'a> {
     pub(super) objects: u32,
     pub(super) changes: u32,

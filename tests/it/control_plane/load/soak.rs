@@ -85,7 +85,6 @@ impl World {
     }
 }
 
-/// The start of a long list.
 fn first(problems: &[String]) -> String {
     let mut text = format!("{} problems:", problems.len());
     for problem in problems.iter().take(20) {
@@ -94,7 +93,6 @@ fn first(problems: &[String]) -> String {
     text
 }
 
-/// The objects of the namespace.
 struct State {
     memcacheds: BTreeMap<String, Value>,
     deployments: BTreeMap<String, Value>,
@@ -247,7 +245,6 @@ fn it_still_works(world: &mut World) {
     });
 }
 
-/// Counter-check: a lost object and a write at rest are reported.
 #[test]
 fn a_lost_object_and_a_write_at_rest_are_found() {
     let mut world = World::start(1, &["--without-faults", "--swallow=m-00002"]);

@@ -13,7 +13,6 @@ const NEW: &str = "the certificate of the webhooks is a new one";
 const DELETIONS: usize = 5;
 
 impl World {
-    /// Waits for a field of an object.
     fn field(&self, object: &str, path: &str) -> String {
         let output = format!("--output={path}");
         let get = || match self.plane.admin.attempt(&["get", object, &output], "")? {

@@ -24,7 +24,6 @@ pub(crate) struct Load {
     workers: Vec<JoinHandle<Outage>>,
 }
 
-/// Result of one kind of request.
 struct Outage {
     what: String,
     requests: usize,

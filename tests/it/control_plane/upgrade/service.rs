@@ -61,7 +61,6 @@ impl Service {
         self.port
     }
 
-    /// Adds a pod to the Service.
     pub(in crate::control_plane) fn add(&self, probes: u16, webhooks: u16) {
         self.endpoints.lock().unwrap().push(Endpoint { probes, webhooks, ready: false });
     }

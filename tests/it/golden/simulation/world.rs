@@ -44,14 +44,11 @@ pub(super) enum Bug {
     KeepsUnable,
 }
 
-/// Counters of a run.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Report {
     /// Gates that opened.
     pub(super) terms: u64,
-    /// Writes that passed the gate.
     pub(super) passed: u64,
-    /// Writes that the gate refused.
     pub(super) refused: u64,
     /// Writes that passed the gate, but arrived after the record named another holder.
     pub(super) late: u64,

@@ -45,7 +45,6 @@ fn differences(compiled: &Crds, read: &Crds) -> String {
     problems
 }
 
-/// The first error of each file.
 fn errors(text: &str) -> BTreeMap<String, String> {
     let mut errors = BTreeMap::new();
     let mut said = None;

@@ -128,7 +128,6 @@ impl World {
         }
     }
 
-    /// A number for a bound.
     fn bound(&mut self, from: usize, around: Around<'_>) -> String {
         match self.below(8) {
             0 => self.constant(from, &super::ty::LEAVES[6]),
@@ -353,7 +352,6 @@ impl World {
         }
     }
 
-    /// Declares a constant with a pattern.
     fn pattern(&mut self, from: usize) -> String {
         let module = self.any_module();
         let name = format!("PATTERN_{}", self.number());

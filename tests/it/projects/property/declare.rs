@@ -5,14 +5,12 @@ use super::tree::Node;
 use super::ty::{Decl, Facts, Param, Shape, Ty};
 use super::world::World;
 
-/// Fields of a struct or variant.
 struct Fields {
     nodes: Vec<Node>,
     types: Vec<(String, Ty)>,
     written: bool,
 }
 
-/// Derived traits.
 #[derive(Clone, Copy)]
 struct Traits {
     default: bool,
@@ -162,7 +160,6 @@ impl World {
         derives
     }
 
-    /// `types` as fields with attributes.
     fn fields(&mut self, module: usize, types: Vec<(String, Ty)>, around: Around<'_>, visible: bool) -> Fields {
         let mut fields = Fields { nodes: Vec::new(), types: types.clone(), written: true };
         let keyword = if visible { "pub " } else { "" };
@@ -399,7 +396,6 @@ impl World {
         self.add(decl);
     }
 
-    /// Variant names.
     fn variants(&mut self, count: usize) -> Vec<String> {
         let names =
             ["Always", "IfNotPresent", "Never", "HTTPRoute", "V1Beta1", "Ready", "NotReady", "Custom", "A", "TwoWords"];

@@ -2,7 +2,6 @@
 
 use super::world::World;
 
-/// A type expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Ty {
     /// A type of std or another crate without arguments.
@@ -17,7 +16,6 @@ pub(super) enum Ty {
     Param(usize),
 }
 
-/// Properties of a type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Facts {
     pub(super) default: bool,

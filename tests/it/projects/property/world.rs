@@ -12,7 +12,6 @@ pub(super) struct Module {
     style: Style,
     /// Imported paths by name.
     uses: BTreeMap<String, String>,
-    /// Names in use.
     names: BTreeSet<String>,
     items: Vec<Node>,
 }
@@ -59,7 +58,6 @@ pub(super) struct World {
     grouped: bool,
 }
 
-/// Type names.
 const TYPES: [&str; 40] = [
     "Backup",
     "Bucket",
@@ -103,7 +101,6 @@ const TYPES: [&str; 40] = [
     "Volume",
 ];
 
-/// Field names.
 const FIELDS: [&str; 44] = [
     "active",
     "address",
@@ -241,7 +238,6 @@ impl World {
         name
     }
 
-    /// Distinct field names.
     pub(super) fn field_names(&mut self, count: usize) -> Vec<String> {
         let mut names = FIELDS.to_vec();
         self.shuffle(&mut names);
@@ -355,7 +351,6 @@ impl World {
         true
     }
 
-    /// Prints the file.
     pub(super) fn print(mut self, head: String) -> Node {
         let mut order: Vec<usize> = (0..self.modules.len()).collect();
         // Inner modules first: they become items of the outer ones.
@@ -379,7 +374,6 @@ impl World {
         unreachable!("the file is a module")
     }
 
-    /// The `use` declarations of a module.
     fn uses(&mut self, module: usize) -> Vec<Node> {
         let Module { style, path, uses, .. } = &self.modules[module];
         let visible = if path.is_empty() { "pub use" } else { "use" };
