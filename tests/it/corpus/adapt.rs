@@ -61,7 +61,7 @@ pub(super) struct Unit {
     pub(super) text: String,
     pub(super) name: String,
     pub(super) import: bool,
-    /// The unit is needed if, in each entry, one name is mentioned.
+    /// The unit is needed once all of these names are mentioned.
     provides: Vec<String>,
     mentions: BTreeSet<String>,
     /// The type that the `CustomResource` derive generates.

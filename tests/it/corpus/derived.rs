@@ -80,7 +80,7 @@ fn permissions_of_public_operators_are_derived() {
     assert!(found * 100 >= needed * 95, "{found} of {needed}");
 }
 
-/// The row with its namespace known only at run time.
+/// The row in a scope that is known only at run time.
 fn everywhere(row: &Row) -> Row {
     let [verb, resource, scope, place] = row.clone();
     let scope = if ["own", "namespace"].contains(&scope.as_str()) { "namespaced".to_owned() } else { scope };

@@ -278,7 +278,7 @@ fn the_file_follows_the_markers() {
     assert_eq!(sandbox.read(file), foreign);
 }
 
-/// A broken marker prevents the webhook manifests; `--keep-going` writes the others.
+/// With `--keep-going`, a broken marker prevents only the webhook manifests; otherwise nothing is written.
 #[test]
 fn a_broken_marker_costs_the_webhooks_alone() {
     let sandbox = package(&format!(

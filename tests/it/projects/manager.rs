@@ -33,7 +33,7 @@ fn against_a_mock_api_server() {
 #[derive(Default)]
 struct Bare {
     found: Vec<String>,
-    /// The current trait; its impls inherit its documentation.
+    /// Prefix of names in the current type or trait: `Name::`.
     inside: String,
 }
 

@@ -36,8 +36,8 @@ impl Fault {
         matches!(self, Self::RestartApiServer | Self::PauseEtcd)
     }
 
-    /// Range of the duration in milliseconds. A fault of the leader outlasts the lease of 3 s; other faults may be
-    /// shorter or longer.
+    /// Range of the duration in milliseconds. `Pause`, `Refuse` and `Stall` outlast the lease of 3 s; the others may be
+    /// shorter.
     fn length(self) -> (u64, u64) {
         match self {
             Self::Pause | Self::Refuse | Self::Stall => (3_200, 6_500),
