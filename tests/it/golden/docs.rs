@@ -235,6 +235,7 @@ fn the_recipes_are_quoted() {
     assert_eq!(quoted, recipes.collect());
 }
 
+/// Every relative link of the documentation leads to a file.
 #[test]
 fn links_lead_somewhere() {
     let pages = walkdir::WalkDir::new(root().join("docs")).into_iter().map(|entry| entry.unwrap().into_path());

@@ -1,4 +1,4 @@
-//! The code in `docs/controllers.md` and `docs/webhooks.md`, one module for each recipe.
+//! Recipes that pages of `docs` quote: a module for each.
 
 pub mod any_error;
 pub mod api;
