@@ -1,4 +1,4 @@
-//! Writes that leave the server alone: what is applied when, and how often a status is written.
+//! Writes: when an object is applied, and how often a status is written.
 
 mod mock;
 
@@ -45,7 +45,7 @@ fn json_patch(value: &mut Value, change: &Value) {
     }
 }
 
-/// The change, and how many requests it took.
+/// Applies an object. Returns the change and the number of requests.
 async fn apply(
     server: &Server,
     objects: &Objects<Deployment>,
@@ -59,7 +59,7 @@ async fn apply(
     (applied.change, server.count("PATCH") - before)
 }
 
-/// Somebody else changes the object, and the watch delivers it.
+/// Another client changes the object, and the watch delivers the change.
 fn meanwhile(server: &Server, objects: &Objects<Deployment>, pointer: &str, value: Value) {
     let mut object = server.put(DEPLOYMENT, json!({}));
     json_patch(&mut object, &json!({ pointer: value }));
@@ -85,7 +85,7 @@ async fn what_is_removed_is_applied_once() {
             apply(&server, &objects, &desired(&json!({}))).await,
             (Change::None, 0)
         );
-        // What becomes of it is the server's to say.
+        // The server decides the result.
         let (_, requests) = apply(&server, &objects, &desired(&change)).await;
         assert_eq!(requests, 1, "{change}");
         assert_eq!(
@@ -176,7 +176,7 @@ async fn what_the_server_insists_on_is_not_fought_over() {
     assert_eq!(apply(&server, &objects, &three).await, (Change::Updated, 1));
 }
 
-/// As [`desired`], controlled by somebody.
+/// Like [`desired`], with a controller.
 fn controlled_by(uid: &str) -> Deployment {
     let mut deployment = desired(&json!({}));
     let owner = json!({ "apiVersion": "example.com/v1", "kind": "Thing", "name": "a", "uid": uid, "controller": true });
@@ -227,7 +227,7 @@ async fn what_is_ours_is_written_once_and_found_when_the_cache_has_not_got_it() 
     let objects = Objects::new(server.client());
     assert_eq!(apply(&server, &objects, &ours).await, (Change::Created, 1));
     assert_eq!(apply(&server, &objects, &ours).await, (Change::None, 0));
-    // A label by which it was watched is gone, and the cache with it.
+    // The watched label is gone, so the object leaves the cache.
     server.put(
         DEPLOYMENT,
         json!({ "metadata": { "labels": { "one": "2" } } }),
@@ -235,7 +235,7 @@ async fn what_is_ours_is_written_once_and_found_when_the_cache_has_not_got_it() 
     let objects = Objects::new(server.client());
     assert_eq!(apply(&server, &objects, &ours).await, (Change::Updated, 2));
     assert_eq!(server.get(DEPLOYMENT)["metadata"]["labels"]["one"], "1");
-    // It lost its owner, as after `kubectl delete --cascade=orphan`.
+    // The object lost its owner, as after `kubectl delete --cascade=orphan`.
     server.put(
         DEPLOYMENT,
         json!({ "metadata": { "ownerReferences": null } }),
@@ -291,7 +291,7 @@ async fn what_is_created_once_is_never_overwritten() {
     for (objects, value, change) in [
         (&first, "1", Change::Created),
         (&first, "2", Change::None),
-        // A cache that has not got it.
+        // A cache without the object.
         (&Objects::new(server.client()), "3", Change::None),
     ] {
         let made = objects
@@ -328,7 +328,7 @@ async fn what_is_created_without_an_owner_says_whose_it_is() {
     let mut owned = made_by("test.example.com");
     owned["metadata"]["ownerReferences"] = json!(controller);
     for (there, cached, changes, lists) in [
-        // Who has made it does not ask.
+        // The creator knows its object without a request.
         (None, false, [Change::Created, Change::None], 0),
         (
             Some(made_by("test.example.com")),
@@ -336,7 +336,7 @@ async fn what_is_created_without_an_owner_says_whose_it_is() {
             [Change::None; 2],
             2,
         ),
-        // The cache has no managed fields: the server is asked once.
+        // The cache has no managed fields, so there is one request.
         (
             Some(made_by("test.example.com")),
             true,
@@ -393,7 +393,7 @@ async fn a_foreign_successor_of_what_was_made_is_foreign() {
     assert_eq!(found.expect("it is there").change, Change::Foreign);
 }
 
-/// A reconcile that writes something in another namespace.
+/// An owner reference across namespaces is an error, and nothing is sent.
 #[tokio::test(start_paused = true)]
 async fn what_is_owned_from_another_namespace_is_not_sent() {
     let server = Server::default();
@@ -583,7 +583,7 @@ async fn a_status_that_was_put_off_and_is_refused_fails_the_reconcile() {
         THING,
         json!({ "spec": { "size": 2 }, "metadata": { "generation": 2 } }),
     );
-    // Put off, refused when the second is over, and tried again like any failure.
+    // The write is deferred, refused after the second and retried like any failure.
     wait(&["1: Written", "2: Deferred", "2: failed", "2: failed"]).await;
     server.refuse(&format!("PATCH {THING}/status"), 200);
     wait(&[
@@ -613,7 +613,7 @@ async fn a_status_of_an_older_version_is_refused_and_seen_again() {
             let (log, objects, others) = (log.clone(), objects.clone(), others.clone());
             async move {
                 if log.lock().expect("no panic").is_empty() {
-                    // Another replica has written while this one was held up.
+                    // Another replica wrote during the pause.
                     others.put(THING, json!({ "status": { "seen": 7 } }));
                 }
                 let status = ThingStatus {

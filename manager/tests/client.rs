@@ -1,4 +1,4 @@
-//! What authors ask of a cache, of the server and of the manager beyond `apply`, against a mock API server.
+//! Caches, server requests and the manager, except `apply`, against a mock API server.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic, too")]
 
@@ -24,7 +24,6 @@ use serde_json::{Value, json};
 const A: &str = "api/v1/namespaces/default/configmaps/a";
 const FINALIZER: &str = "example.com/finalizer";
 
-/// Makes or changes an object on the server, and the watch delivers it.
 fn put(server: &Server, maps: &Objects<ConfigMap>, path: &str, change: Value) -> Arc<ConfigMap> {
     let object = server.put(path, change);
     let object: ConfigMap = serde_json::from_value(object).unwrap();
@@ -150,7 +149,7 @@ async fn an_object_with_a_finalizer_is_applied_and_cleaned_up() {
     let ours = json!({ "metadata": { "finalizers": ["other", FINALIZER] } });
     let others = json!({ "metadata": { "finalizers": ["other"] } });
     let again = Action::Requeue;
-    // The states that are put there, what reconcile returns, what it is called with, and the finalizers afterwards.
+    // States in order, result of reconcile, expected call, and remaining finalizers.
     for (states, returned, called, left) in [
         (&[&others][..], Ok(Action::Done), "Apply 2", 2),
         (&[&ours], Ok(again), "Apply 2", 2),
@@ -196,7 +195,7 @@ async fn a_finalizer_that_cannot_be_written_is_the_outer_error() {
     assert!(done.await.is_err());
 }
 
-/// How often which object was looked at.
+/// Reconciles by object.
 #[derive(Clone, Default)]
 struct Looks(Arc<Mutex<BTreeMap<String, usize>>>);
 
@@ -277,12 +276,12 @@ async fn a_controller_looks_when_predicates_owners_and_streams_say_so() {
     let owners = json!([owner("a", true), owner("b", false)]);
     secret(json!({ "metadata": { "labels": { "v": "1" }, "ownerReferences": owners } }));
     looks.wait("a", 2).await;
-    // Not news for anybody, and then for all owners.
+    // An ignored change, then a change for all owners.
     secret(json!({ "metadata": { "annotations": { "v": "2" } } }));
     secret(json!({ "metadata": { "labels": { "shared": "" } } }));
     looks.wait("b", 2).await;
     looks.wait("a", 3).await;
-    // That it is gone always is.
+    // A deletion always triggers.
     server.delete("api/v1/namespaces/default/secrets/x");
     looks.wait("b", 3).await;
     looks.wait("a", 4).await;
@@ -292,7 +291,7 @@ async fn a_controller_looks_when_predicates_owners_and_streams_say_so() {
     };
     keys.send(key).await.unwrap();
     looks.wait("c", 2).await;
-    // Nobody sends any more.
+    // The controller works on after the stream has ended.
     drop(keys);
     server.put(
         "api/v1/namespaces/default/configmaps/c",
@@ -415,7 +414,7 @@ async fn an_event_is_published_with_a_note_of_at_most_a_kilobyte_and_never_fails
     }
 }
 
-/// It does not say what it is.
+/// An object without its kind.
 fn dynamic(value: &str) -> DynamicObject {
     let metadata = json!({ "name": "a", "namespace": "default" });
     serde_json::from_value(json!({ "metadata": metadata, "data": { "v": value } })).unwrap()

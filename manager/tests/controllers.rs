@@ -1,4 +1,4 @@
-//! Controllers against a mock API server: what they look at, when, and what they survive.
+//! Controllers against a mock API server: triggers, timing and failures.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic, too")]
 
@@ -50,7 +50,7 @@ impl Failure for Failed {
     }
 }
 
-/// How often which object was looked at, and with which data.
+/// Data of each reconcile by object.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<BTreeMap<String, Vec<String>>>>);
 
@@ -76,7 +76,6 @@ impl Log {
     }
 }
 
-/// Waits for a condition, with a deadline.
 async fn until(what: &str, condition: impl Fn() -> bool) {
     let wait = async {
         while !condition() {
@@ -119,7 +118,7 @@ fn version(v: impl ToString) -> serde_json::Value {
     json!({ "data": { "v": v.to_string() } })
 }
 
-/// A controller of config maps that does `reconcile` and logs.
+/// A controller of ConfigMaps that logs and runs `reconcile`.
 fn simple(
     manager: &mut Manager,
     name: &str,
@@ -440,7 +439,7 @@ async fn a_kind_that_is_missing_stops_nobody_else_and_starts_when_it_comes() {
     running.stop().await;
 }
 
-/// What `/readyz` answers, as soon as it is served.
+/// The response of `/readyz`, once it is served.
 async fn readyz(port: u16) -> String {
     let ask = async || -> std::io::Result<String> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
@@ -468,7 +467,7 @@ async fn readyz(port: u16) -> String {
     format!("{} {body}", head.split(' ').nth(1).expect("a status"))
 }
 
-/// In real time, because of the connection.
+/// Runs in real time, because of the connection.
 #[tokio::test]
 async fn who_asks_why_it_is_not_ready_hears_of_the_kind_that_is_missing() {
     let server = Server::default();
@@ -601,7 +600,7 @@ async fn a_stop_before_the_caches_are_full_takes_no_second() {
     }
 }
 
-/// What an author may get wrong, besides the reconcile.
+/// Panics in an author's code outside reconcile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Trap {
     Display,

@@ -1,4 +1,4 @@
-//! Two replicas and a Lease, or the ConfigMap of a leader for life.
+//! Two replicas with a Lease, or with the ConfigMap of leader for life.
 
 mod mock;
 
@@ -104,7 +104,7 @@ async fn one_works_and_the_other_follows_when_it_stops_or_loses_the_lease() {
         .await
         .expect("the second one follows");
 
-    // Somebody else takes the lease, dies, and is waited for.
+    // Another holder takes the Lease and dies; the replicas wait for it.
     let other = json!({ "spec": { "holderIdentity": "other", "leaseDurationSeconds": 1 } });
     server.put(LEASE, other);
     server.put(
@@ -121,7 +121,7 @@ async fn one_works_and_the_other_follows_when_it_stops_or_loses_the_lease() {
         .expect("a clean end");
 }
 
-/// A replica that can't work would keep the others from leading.
+/// A replica that cannot work must not block the others.
 async fn contends_when_its_caches_are_full(server: &Server, flags: &[&str], lock: &str) {
     const LIST: &str = "LIST api/v1/configmaps";
     server.put(
@@ -130,7 +130,7 @@ async fn contends_when_its_caches_are_full(server: &Server, flags: &[&str], lock
     );
     server.refuse(LIST, 403);
     let mut replica = replica(server, flags);
-    // The pauses between them are 1, 2 and 4 seconds, the lease duration is 3.
+    // The retry pauses are 1, 2 and 4 seconds, the lease duration is 3.
     soon(async {
         while server.count(LIST) < 4 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -165,7 +165,7 @@ async fn without_its_feature_a_leader_for_life_is_refused() {
     assert!(error.contains("the feature `leader-for-life`"), "{error}");
 }
 
-/// What a reconcile calls outside of the cluster has no gate.
+/// On leadership, an event reports each object that could not be read before.
 #[tokio::test]
 async fn who_leads_tells_of_what_it_could_not_read_before() {
     let server = Server::default();
@@ -187,7 +187,7 @@ async fn who_leads_tells_of_what_it_could_not_read_before() {
     };
     let asked = || server.count(&format!("GET {LEASE}")) + server.count(&format!("LIST {LEASE}"));
     let events = || server.count("POST apis/events.k8s.io/v1/namespaces/default/events");
-    // It can be read before anybody was told that it can't.
+    // `b` becomes readable before the leadership, so only `a` is reported.
     server.put(&map("b"), json!({ "data": null }));
     wait("it is read", &|| {
         replica.objects.get("default", "b").is_some()
@@ -244,7 +244,7 @@ async fn a_reconcile_is_stopped_when_the_leadership_is_lost() {
         }
     })
     .await;
-    // Somebody else takes the lease.
+    // Another holder takes the Lease.
     let other = json!({ "spec": { "holderIdentity": "other", "leaseDurationSeconds": 1 } });
     server.put(LEASE, other);
     let quiet = async {
@@ -258,7 +258,7 @@ async fn a_reconcile_is_stopped_when_the_leadership_is_lost() {
     };
     soon(quiet).await;
     assert_eq!(count(&starts), 1);
-    // The other one is silent, and what was stopped begins anew.
+    // The other holder is silent, so the stopped tasks start again.
     soon(async {
         while count(&starts) < 2 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -269,14 +269,13 @@ async fn a_reconcile_is_stopped_when_the_leadership_is_lost() {
     task.abort();
 }
 
-/// With the feature.
 #[cfg(feature = "leader-for-life")]
 mod life {
     use super::*;
 
     const LOCK: &str = "api/v1/namespaces/default/configmaps/test";
 
-    /// Reconciles see the lock, too: it is a ConfigMap.
+    /// The lock is a ConfigMap, so reconciles see it.
     struct Life {
         server: Server,
     }
@@ -288,7 +287,6 @@ mod life {
             }
         }
 
-        /// A replica in a pod of its own.
         fn replica(&self, pod: &str) -> Replica {
             self.server
                 .put(&pod_path(pod), json!({ "status": { "phase": "Running" } }));
@@ -314,7 +312,7 @@ mod life {
             .await;
         }
 
-        /// Waits until the lock has been read so many times more.
+        /// Waits for this number of further reads of the lock.
         async fn looked_at(&self, times: usize) {
             let count = || self.server.count(&format!("LIST {LOCK}"));
             let before = count();
@@ -341,7 +339,7 @@ mod life {
         let lock = life.server.get(LOCK);
         assert_eq!(lock["metadata"]["ownerReferences"], owner);
 
-        // Its process ends, and comes back in the same pod.
+        // The process ends and restarts in the same pod.
         let mut b = life.replica("b");
         drop(a.stop);
         soon(a.task).await.expect("no panic").expect("a clean end");
@@ -351,7 +349,8 @@ mod life {
         assert_eq!(life.server.get(LOCK), lock);
         assert!(b.looks.try_recv().is_err(), "a standby must not reconcile");
 
-        // The pod goes, and garbage collection takes the lock: whoever runs there must notice.
+        // The pod is deleted, and garbage collection deletes the lock: the running process must
+        // notice.
         life.server.delete(&pod_path("a"));
         life.looked_at(2).await;
         assert_eq!(
@@ -362,7 +361,7 @@ mod life {
         life.server.delete(LOCK);
         life.led_by("b").await;
         soon(b.looks.recv()).await.expect("the second one follows");
-        // Until both have looked.
+        // Wait until both replicas have read the lock.
         life.looked_at(6).await;
         while a.looks.try_recv().is_ok() {}
         life.server.put(

@@ -1,4 +1,4 @@
-//! What is logged of failures that nobody has to act on.
+//! Log levels of failures that need no action.
 
 mod mock;
 
@@ -12,7 +12,6 @@ use manager::{Action, Manager};
 use mock::Server;
 use serde_json::json;
 
-/// What this process has logged.
 fn log() -> &'static Mutex<Vec<u8>> {
     static LOG: OnceLock<Mutex<Vec<u8>>> = OnceLock::new();
     LOG.get_or_init(|| {
@@ -35,7 +34,7 @@ fn log() -> &'static Mutex<Vec<u8>> {
     })
 }
 
-/// The lines of this level that say something about a reconcile.
+/// Lines of this level about a reconcile.
 fn lines(level: &str) -> Vec<String> {
     let log = String::from_utf8(log().lock().expect("a log").clone()).expect("UTF-8");
     let lines = log.lines().filter(|line| line.contains(" reconcile{"));
@@ -61,7 +60,8 @@ fn error(code: u16, reason: &str, cause: &str) -> kube::Error {
     kube::Error::Api(serde_json::from_value(status).expect("a status"))
 }
 
-/// `fail-…` fails after it was deleted, and so does `again-…`, which has a successor then; a namespace is deleted.
+/// `fail-…` fails after its deletion, and so does `again-…`, which then has a successor. A
+/// namespace is deleted, too.
 #[tokio::test]
 async fn failures_of_what_is_gone_are_no_errors() {
     log();

@@ -1,4 +1,4 @@
-//! The metrics server: real sockets and TLS, and an API server that knows some tokens.
+//! The metrics server with real sockets and TLS, and an API server that knows some tokens.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic, too")]
 
@@ -34,20 +34,20 @@ use tokio_rustls::rustls::{
     ClientConfig, DigitallySignedStruct, Error as TlsError, SignatureScheme,
 };
 
-/// Ten times what anything here takes.
+/// Ten times a usual step.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Sooner than the end of the time that every connection has.
+/// Less than the time limit of a connection.
 const BEFORE_ITS_TIME: Duration = Duration::from_secs(15);
 
-/// The part of an API server that reviews.
+/// TokenReviews and SubjectAccessReviews of an API server.
 #[derive(Clone, Default)]
 struct Reviews(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     health: Health,
-    /// Whether `reader` may still read.
+    /// `reader` has lost its permission.
     forbidden: bool,
     asked: Vec<Value>,
 }
@@ -131,13 +131,12 @@ struct Operator {
     task: JoinHandle<Result<(), manager::Error>>,
 }
 
-/// On a port that is free now.
+/// Returns an unused port.
 fn free_address() -> SocketAddr {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap()
 }
 
-/// A manager that serves metrics.
 async fn operator(reviews: &Reviews, flags: &[&str]) -> Operator {
     let address = free_address();
     let bind = format!("--metrics-bind-address={address}");
@@ -165,13 +164,12 @@ async fn operator(reviews: &Reviews, flags: &[&str]) -> Operator {
 }
 
 impl Operator {
-    /// What the server answers, with status line and headers.
+    /// The response with its status line and headers.
     async fn ask(&self, request: &str, authorization: Option<&str>) -> String {
         let (stream, _) = self.connect(&[b"http/1.1"]).await.unwrap();
         say(stream, request, authorization).await
     }
 
-    /// The status code for the client with this token.
     async fn get(&self, token: &str) -> String {
         let answer = self
             .ask("GET /metrics", Some(&format!("Bearer {token}")))
@@ -209,7 +207,7 @@ impl Operator {
     }
 }
 
-/// Sends a request and reads until the server has closed the connection, as it should.
+/// Sends a request, and reads until the server closes the connection.
 async fn say(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     request: &str,
@@ -229,7 +227,7 @@ async fn say(
     answer
 }
 
-/// Believes every certificate, but not that a server has it without its key.
+/// Accepts any certificate, but verifies that the server has its key.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 
@@ -278,7 +276,7 @@ impl ServerCertVerifier for Anybody {
     }
 }
 
-/// Lets this many seconds pass, for timers; nothing may be on its way through a socket meanwhile.
+/// Advances the timers. Nothing may be in flight in a socket.
 async fn pass(seconds: u64) {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(seconds)).await;
@@ -510,7 +508,7 @@ async fn the_protocol_is_http_1() {
         error.to_string().contains("NoApplicationProtocol"),
         "{error}"
     );
-    // A client that speaks without TLS is sent away.
+    // A client without TLS is disconnected.
     let mut stream = TcpStream::connect(operator.address).await.unwrap();
     stream
         .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -528,15 +526,15 @@ async fn silent_clients_keep_nobody_out_and_do_not_stay() {
     let operator = operator(&Reviews::default(), &[]).await;
     let mut silent = Vec::new();
     for _ in 0..300 {
-        // One by one, so that the kernel has to keep none of them back.
+        // Connect one by one, to keep the kernel's accept queue short.
         silent.push(TcpStream::connect(operator.address).await.unwrap());
     }
     assert_eq!(operator.get("reader-token").await, "200");
-    // The oldest gave way.
+    // The oldest connection was closed.
     let mut said = [0; 1];
     let ended = tokio::time::timeout(BEFORE_ITS_TIME, silent[0].read(&mut said)).await;
     assert_eq!(ended.expect("an end").unwrap_or(0), 0);
-    // A byte is as good as none.
+    // One byte does not extend the limit.
     for stream in &mut silent[200..] {
         let _ = stream.write_all(b"G").await;
     }
@@ -559,7 +557,7 @@ async fn a_request_has_to_come_soon() {
         .write_all(b"GET /metrics HTTP/1.1\r\n")
         .await
         .unwrap();
-    // The server has read it as soon as it has served somebody who came later.
+    // Once a later client is served, the server has read the earlier request.
     let later = TcpStream::connect(operator.address).await.unwrap();
     say(later, "GET /metrics", None).await;
     pass(5).await;
@@ -571,7 +569,7 @@ async fn a_request_has_to_come_soon() {
     assert!(!answer.contains("process_"), "{answer}");
 }
 
-/// A folder with a certificate, as a Secret is mounted: behind links that are swapped.
+/// A folder with a certificate, mounted like a Secret: behind links that are swapped.
 struct Folder {
     dir: PathBuf,
     version: u32,
@@ -630,7 +628,7 @@ fn pair() -> Pair {
     }
 }
 
-/// What all tests of this process have logged.
+/// The log of all tests in this process.
 fn log() -> &'static Mutex<Vec<u8>> {
     static LOG: OnceLock<Mutex<Vec<u8>>> = OnceLock::new();
     LOG.get_or_init(|| {
@@ -652,7 +650,7 @@ fn log() -> &'static Mutex<Vec<u8>> {
     })
 }
 
-/// How often it was logged that a certificate of this folder is of no use.
+/// Number of log lines about an unusable certificate in this folder.
 fn complaints(folder: &Folder) -> usize {
     let log = String::from_utf8(log().lock().unwrap().clone()).unwrap();
     let dir = folder.dir.display().to_string();

@@ -1,4 +1,5 @@
-//! What stops an operator although reconciles block: signals, and a lost leadership. It runs in a process of its own.
+//! Shutdown of an operator while reconciles block: by a signal and by a lost leadership. Runs in a
+//! process of its own.
 
 #![cfg(unix)]
 #![allow(
@@ -20,11 +21,11 @@ use manager::Action;
 use mock::{Never, Server};
 use serde_json::json;
 
-/// Ten times what anything here takes on two busy cores.
+/// Ten times a usual step on two busy cores.
 const LIMIT: Duration = Duration::from_secs(20);
 const CHILD: &str = "SIGNALS_TEST_CHILD";
 
-/// An operator whose only thread is in a reconcile that never returns.
+/// An operator whose only thread runs a reconcile that never returns.
 #[tokio::main(flavor = "current_thread")]
 async fn blocked() {
     tracing_subscriber::fmt()
@@ -45,7 +46,7 @@ async fn blocked() {
     manager.run().await.expect("it runs");
 }
 
-/// An operator that loses the Lease while its reconcile blocks one of its threads.
+/// An operator that loses the Lease while a reconcile blocks a thread.
 #[tokio::main(flavor = "multi_thread", worker_threads = 4)]
 async fn stuck() {
     tracing_subscriber::fmt()
@@ -79,7 +80,7 @@ async fn stuck() {
     eprintln!("{error}");
 }
 
-/// This test in a process of its own, as an operator.
+/// This test as a child process that is the operator.
 struct Operator {
     process: Child,
     lines: Receiver<String>,
@@ -167,7 +168,7 @@ fn a_second_signal_ends_the_process_at_once() {
     }
 }
 
-/// The runtime waits for its blocked threads when it is dropped; the process must not.
+/// A dropped runtime waits for blocked threads; the process must end anyway.
 #[test]
 fn a_reconcile_that_blocks_does_not_keep_the_process_of_a_lost_leader() {
     if std::env::var_os(CHILD).is_some() {

@@ -1,12 +1,11 @@
-//! Many kinds, the same in Rust and in Go, a file for each of about 100 lines.
+//! Many kinds with equal Rust and Go sources, one file of about 100 lines for each.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The API group of all of them.
 pub(crate) const GROUP: &str = "bench.example.com";
 
-/// One field in both languages; `{}` in a type is the name of the kind.
+/// A field in both languages; `{}` in a type is the name of the kind.
 struct Field {
     rust: &'static str,
     rust_attribute: &'static str,
@@ -44,15 +43,14 @@ const FIELDS: [Field; 8] = [
     Field { rust: "{}Mode", rust_attribute: "", go: "{}Mode", go_marker: "", optional: false },
 ];
 
-/// Fields of a spec, of a part of it, and of a status.
+/// Numbers of fields in a spec, a nested struct and a status.
 const COUNTS: [(&str, usize, usize); 3] = [("Spec", 16, 8), ("Part", 6, 6), ("Status", 6, 6)];
 
-/// The kind with a number.
 pub(crate) fn name(number: usize) -> String {
     format!("Kind{number:04}")
 }
 
-/// Its markers; the same in both languages.
+/// The markers of a kind, equal in both languages.
 fn markers(name: &str) -> String {
     let plural = format!("{}s", name.to_lowercase());
     format!(
@@ -62,7 +60,6 @@ fn markers(name: &str) -> String {
     )
 }
 
-/// The Rust file of a kind.
 pub(crate) fn rust(name: &str) -> String {
     let mut text = format!(
         "//! The types of {name}.\n\nuse std::collections::BTreeMap;\n\nuse kube::CustomResource;\nuse schemars::JsonSchema;\n\
@@ -103,7 +100,6 @@ pub(crate) fn rust(name: &str) -> String {
     text
 }
 
-/// The Go file of a kind.
 pub(crate) fn go(name: &str) -> String {
     let mut text = format!(
         "package v1\n\nimport (\n\tmetav1 \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n)\n\n{}\n\
@@ -130,7 +126,7 @@ pub(crate) fn go(name: &str) -> String {
     text
 }
 
-/// Writes a crate of so many kinds, each with `more` files of other code, and returns its lines and bytes.
+/// Writes a crate with `kinds` kinds, each with the files of `more`. Returns its lines and bytes.
 pub(crate) fn write_rust(folder: &Path, kinds: usize, more: &[String]) -> (usize, usize) {
     let manifest = "[package]\nname = \"kinds\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
                     kube = { version = \"5\", default-features = false, features = [\"derive\"] }\n\
@@ -158,7 +154,7 @@ pub(crate) fn write_rust(folder: &Path, kinds: usize, more: &[String]) -> (usize
     (lines, bytes)
 }
 
-/// The releases that are linked.
+/// A lock file with the linked releases.
 fn lock() -> String {
     let package = |(name, version): (&str, &str)| {
         let source = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
@@ -169,7 +165,7 @@ fn lock() -> String {
     format!("version = 4\n{own}{all}")
 }
 
-/// Writes the same kinds as a package of a Go module with these files `go.mod` and `go.sum`, and returns its lines.
+/// Writes the kinds as a package of a Go module, with `go.mod` and `go.sum` of `module`. Returns its lines.
 pub(crate) fn write_go(folder: &Path, kinds: usize, module: &Path) -> usize {
     let api = folder.join("api/v1");
     std::fs::create_dir_all(&api).unwrap();

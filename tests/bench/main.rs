@@ -1,7 +1,7 @@
-//! Times the built binary against the tools that do the same work, and prints a table.
+//! Compares the time of the built binary with tools for the same work, and prints a table.
 //!
-//! Outputs are compared before anything is timed. The commands take turns, so that a change of the machine's speed meets
-//! all of them. Everything happens in temporary folders; the work tree is only read.
+//! Outputs are compared before the measurement. The commands alternate, so that a change of the machine's speed affects
+//! all of them. All writes go to temporary folders.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
 
 mod kinds;
@@ -16,14 +16,14 @@ use serde_json::Value;
 
 const OURS: &str = env!("CARGO_BIN_EXE_memcached-sdk");
 const RUNS: usize = 21;
-/// cargo takes a second a time, the others milliseconds.
+/// A run of cargo takes a second, the others milliseconds.
 const CARGO_RUNS: usize = 10;
-/// controller-gen takes seconds for as many kinds as this.
+/// controller-gen takes seconds for this number of kinds.
 const KINDS_RUNS: usize = 7;
 const KINDS: usize = 500;
-/// Fewer and more kinds, to see what twice as many cost.
+/// Other numbers of kinds, to show how time grows.
 const OTHER_KINDS: [usize; 3] = [250, 1000, 2000];
-/// Crates of about these sizes in kB, to see what twice as much source costs.
+/// Approximate crate sizes in kB, to show how time grows.
 const SIZES: [usize; 3] = [256, 1024, 4096];
 
 fn main() {
@@ -62,7 +62,7 @@ fn main() {
     table.add("generate, a type touched", &ours, None);
     table.add("cargo run of a crdgen, a type touched", &theirs, Some(&ours));
 
-    // Neither downloads anything nor looks for a toolchain: those times are cargo's.
+    // Skip downloads and the toolchain check: their time is cargo's.
     let script = "$0 init --quiet --domain example.com --project-name bench --fetch-deps=false --skip-toolchain-check && \
                   $0 create api --quiet --group cache --version v1alpha1 --kind Memcached";
     let mut number = 0;
@@ -81,7 +81,7 @@ fn main() {
     table.print();
 }
 
-/// Custom resources and permissions of hundreds of kinds, each file the same in both languages.
+/// CRDs and roles of hundreds of kinds, with equal sources in both languages.
 fn many_kinds(table: &mut Table, home: &Path, peer: &Peer) {
     let (rust, go, out) = (home.join("kinds-rust"), home.join("kinds-go"), home.join("kinds-out"));
     let (lines, _) = kinds::write_rust(&rust, KINDS, &[]);
@@ -127,7 +127,7 @@ fn many_kinds(table: &mut Table, home: &Path, peer: &Peer) {
     }
 }
 
-/// `ours` and `theirs` are folders of output: the same role, and a CRD of the same fields for every kind.
+/// Checks that both folders have the same role, and a CRD with the same fields for each kind.
 fn compare_kinds(ours: &Path, theirs: &Path) {
     assert_eq!(read(&find(ours, "role.yaml")), read(&theirs.join("rbac/role.yaml")), "role.yaml differs");
     for kind in (0..KINDS).map(kinds::name) {
@@ -136,18 +136,17 @@ fn compare_kinds(ours: &Path, theirs: &Path) {
     }
 }
 
-/// The file of this name in a folder.
 fn find(folder: &Path, name: &str) -> PathBuf {
     let mut entries = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
     let entry = entries.find(|entry| entry.file_name() == name);
     entry.unwrap_or_else(|| panic!("no {name} in {}", folder.display())).into_path()
 }
 
-/// Crates of types, markers and other code, a quarter of a megabyte and more.
+/// Crates of a quarter of a megabyte and more, with types, markers and other code.
 fn large_crates(table: &mut Table, home: &Path, sample: &Path) {
     let code =
         ["src/controller/memcached.rs", "src/controller/memcached/desired.rs", "src/controller/memcached/status.rs"]
-            // Each becomes a module without modules below it.
+            // Each file becomes a module, so drop its submodules.
             .map(|path| {
                 read(&sample.join(path)).lines().filter(|line| !line.starts_with("mod ")).collect::<Vec<_>>().join("\n")
             });
@@ -175,7 +174,6 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// `memcached-sdk generate` in the sample.
 fn generate(sample: &Path) -> Command {
     let mut command = Command::new(OURS);
     command.args(["generate", "--quiet"]).current_dir(sample);
@@ -218,9 +216,9 @@ fn go_module() -> PathBuf {
 
 const CRD: &str = "cache.example.com_memcacheds.yaml";
 
-/// The role is equal byte for byte. The CRDs are equal in all but what the two sources cannot share: descriptions (the
-/// texts differ), formats and bounds that only one language derives from its integer types, `nullable`, and the
-/// annotation with controller-gen's version. What both print goes through one emitter: theirs is printed again by ours.
+/// The roles are equal byte for byte. The CRDs are equal except for differences of the sources: descriptions, formats
+/// and bounds that one language derives from its integer types, `nullable`, and the annotation with controller-gen's
+/// version. Both outputs are printed by our emitter before the comparison.
 fn compare_with_controller_gen(sample: &Path, peer: &Peer) {
     run(&mut generate(sample));
     run(&mut peer.command());
@@ -259,7 +257,7 @@ fn compare_crds(ours: &str, theirs: &str) {
     }
 }
 
-/// Every field below `schema`, as `path: type`.
+/// Collects the fields of a schema as `path: type`.
 fn collect_fields(schema: &Value, path: &str, fields: &mut BTreeSet<String>) {
     fields.insert(format!("{path}: {}", schema["type"].as_str().unwrap_or("?")));
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -270,7 +268,7 @@ fn collect_fields(schema: &Value, path: &str, fields: &mut BTreeSet<String>) {
     }
 }
 
-/// The compiled road to a CRD: a program of the operator's own crate that prints what the derive made.
+/// A compiled crdgen: a program in the operator's crate that prints the derived CRD.
 struct CompiledCrdgen {
     project: PathBuf,
     types: PathBuf,
@@ -301,7 +299,7 @@ impl CompiledCrdgen {
         command
     }
 
-    /// Makes cargo compile the types again.
+    /// Updates the mtime, so that cargo compiles the types again.
     fn touch(&self) {
         std::fs::File::options()
             .append(true)
@@ -331,7 +329,7 @@ fn copy_dir(from: &Path, to: &Path) {
     }
 }
 
-/// Runs a command to success and says what it printed when it fails.
+/// Runs a command and returns its time; a failure prints its output.
 fn run(command: &mut Command) -> Duration {
     let start = Instant::now();
     let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -341,7 +339,7 @@ fn run(command: &mut Command) -> Duration {
     time
 }
 
-/// Sorted times of each command; one run of each is not counted.
+/// Sorted times of each command, without the first run.
 fn alternate<const N: usize>(runs: usize, mut commands: [&mut dyn FnMut() -> Command; N]) -> [Vec<Duration>; N] {
     let mut times = [const { Vec::new() }; N];
     for round in 0..=runs {

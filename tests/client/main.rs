@@ -1,5 +1,5 @@
-//! What authors ask of the server through the manager, on a real one: deletions, patches, subresources, finalizers, kinds without
-//! a type. The cluster is that of `--kubeconfig`.
+//! Client calls of operator authors through the manager on a real API server: deletions, patches, subresources,
+//! finalizers, kinds without a type. `--kubeconfig` selects the cluster.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 const NAMESPACE: &str = "client";
 const OWNER: &str = "test";
 const FINALIZER: &str = "example.com/finalizer";
-/// For what the watch has to tell, on a busy machine.
+/// Time for an event of the watch on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
@@ -33,7 +33,7 @@ type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Resu
 struct Args {
     #[command(flatten)]
     manager: Options,
-    /// That of `--health-probe-bind-address`.
+    /// The port in `--health-probe-bind-address`.
     #[arg(long)]
     probes: u16,
 }
@@ -63,7 +63,7 @@ fn is_conflict<T>(result: &kube::Result<T>) -> bool {
     matches!(result, Err(kube::Error::Api(status)) if status.is_conflict())
 }
 
-/// What is deleted is gone, and made anew at once, although the watch has yet to tell.
+/// A deleted object can be created again at once, before the watch delivers the deletion.
 async fn deletions(maps: &Objects<ConfigMap>) -> Result<()> {
     let desired: ConfigMap = object("a", json!({ "data": { "v": "1" } }));
     let params = DeleteParams::default();
@@ -91,7 +91,7 @@ async fn deletions(maps: &Objects<ConfigMap>) -> Result<()> {
     check("it is still there", maps.get(NAMESPACE, "a").is_some() && maps.get_live(NAMESPACE, "a").await?.is_some())
 }
 
-/// With foreground propagation an object stays until its dependents are gone.
+/// With foreground propagation, an object exists until its dependents are gone.
 async fn propagation(maps: &Objects<ConfigMap>, deployments: &Objects<Deployment>) -> Result<()> {
     let labels = json!({ "app": "a" });
     let template =
@@ -110,7 +110,7 @@ async fn propagation(maps: &Objects<ConfigMap>, deployments: &Objects<Deployment
     let going = deployments.get(NAMESPACE, "a");
     check("it is on its way", going.is_none_or(|going| going.metadata.deletion_timestamp.is_some()))?;
     until("its end", || deployments.get(NAMESPACE, "a").is_none()).await?;
-    // A dependent of an object that goes with its dependents, and one that stays as an orphan.
+    // A dependent that is deleted with its owner, and an orphan.
     for (params, stays) in [(DeleteParams::background(), false), (DeleteParams::orphan(), true)] {
         let owner = maps.apply(&object("owner", json!({})), OWNER).await?.object;
         let reference = owner.owner_ref(&()).ok_or("it has a UID")?;
@@ -129,7 +129,7 @@ async fn propagation(maps: &Objects<ConfigMap>, deployments: &Objects<Deployment
     Ok(())
 }
 
-/// An object with a finalizer is applied, and goes when it is cleaned up at the second call.
+/// An object with a finalizer is applied; the second cleanup call ends it.
 async fn finalizers(maps: &Objects<ConfigMap>, [applied, cleaned]: [&AtomicUsize; 2]) -> Result<()> {
     let map =
         maps.apply(&object("finalized", json!({ "metadata": { "labels": { "finalized": "yes" } } })), OWNER).await?;
@@ -148,12 +148,12 @@ fn widget() -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"))
 }
 
-/// It does not say what it is.
+/// An object without its kind.
 fn desired_widget(size: u32) -> DynamicObject {
     object("w", json!({ "spec": { "size": size, "list": ["a"] } }))
 }
 
-/// Keeps the Widget that there is, and a ConfigMap beside it.
+/// Applies the Widget and a ConfigMap for it.
 async fn reconcile_widget(
     widget: Arc<DynamicObject>,
     widgets: Objects<DynamicObject>,
@@ -166,7 +166,6 @@ async fn reconcile_widget(
     Ok(Action::Done)
 }
 
-/// What `/readyz` answers.
 fn readyz(port: u16) -> Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.write_all(b"GET /readyz?verbose HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
@@ -189,7 +188,7 @@ async fn until_ready_says(port: u16, text: &str) -> Result<()> {
     }
 }
 
-/// A kind without a type is missed, and written, watched and kept as others are.
+/// A kind without a type: the manager reports it missing, and later writes, watches and keeps its objects.
 async fn dynamic(
     client: Client,
     probes: u16,
@@ -217,7 +216,7 @@ async fn dynamic(
     check("it is listed", widgets.list(NAMESPACE).len() == 1)?;
     until("its metadata", || metadata.get(NAMESPACE, "w").is_some()).await?;
     until("its own object", || maps.get(NAMESPACE, "of-w").is_some()).await?;
-    // What others change is repaired, and their own stays.
+    // Changes of applied fields are reverted; other fields stay.
     for (round, theirs) in [json!({ "size": 5 }), json!({ "list": ["b"] })].into_iter().enumerate() {
         let theirs = json!({ "metadata": { "annotations": { "round": round.to_string() } }, "spec": theirs });
         let params = PatchParams { field_manager: Some("them".to_owned()), ..PatchParams::default() };
@@ -241,7 +240,7 @@ async fn dynamic(
     check("it is made anew", made.change == Change::Created)
 }
 
-/// So is one whose objects are in no namespace.
+/// A cluster-scoped kind without a type.
 async fn dynamic_of_the_cluster(roles: &Objects<DynamicObject>) -> Result<()> {
     let rules = |resource: &str| json!([{ "apiGroups": [""], "resources": [resource], "verbs": ["get"] }]);
     let desired = |resource: &str| {
@@ -290,7 +289,7 @@ async fn steps(
     Ok(())
 }
 
-/// Comes back once before it is done.
+/// Requeues once before it is done.
 async fn reconcile(
     map: Arc<ConfigMap>,
     maps: Objects<ConfigMap>,
@@ -343,7 +342,7 @@ async fn main() -> Result<()> {
         let steps = steps(maps.clone(), deployments.clone(), widgets, roles.clone(), server, calls.clone());
         let told = told.clone();
         async move {
-            // The other end waits for the first.
+            // The receiver reads the first result only.
             let _ = told.send(steps.await).await;
             Ok::<_, kube::Error>(())
         }

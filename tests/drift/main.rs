@@ -1,5 +1,5 @@
-//! Keeps objects of several kinds, changes every field of them as others do, and compares what the manager makes of it
-//! with what the same server-side apply makes of a twin by hand. The cluster is that of `KUBECONFIG`.
+//! Applies objects of several kinds, changes each of their fields like another client, and compares the manager's
+//! reaction with a direct server-side apply to a twin. `KUBECONFIG` selects the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,9 +27,9 @@ use serde_json::{Value, json};
 const KEEPER: &str = "keeper";
 const KEPT: &str = "kept";
 const TWIN: &str = "twin";
-/// How many edits are tried at the same time.
+/// Number of concurrent edits.
 const TOGETHER: usize = 4;
-/// For one edit, on a busy machine.
+/// Time limit of an edit on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
@@ -40,7 +40,7 @@ struct Args {
     manager: Options,
 }
 
-/// Lists and maps of each kind that the API server tells apart.
+/// Every kind of list and map that the API server distinguishes.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "example.com", version = "v1", kind = "Drift", namespaced, status = "DriftStatus")]
 #[serde(rename_all = "camelCase")]
@@ -70,7 +70,6 @@ struct Element {
     value: Option<String>,
 }
 
-/// What no CRD makes known.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "example.com", version = "v1", kind = "Absent", namespaced)]
 struct AbsentSpec {}
@@ -90,12 +89,11 @@ impl Failure for Failed {
     }
 
     fn is_permanent(&self) -> bool {
-        // As operators say it that wait for a change then.
+        // An invalid object: the operator waits for a change.
         matches!(&self.0, kube::Error::Api(status) if status.code == 422)
     }
 }
 
-/// What every object of a kind should be.
 fn desired(kind: &str) -> Value {
     let labels = json!({ "app": "a", "tier": "web" });
     let metadata = json!({ "labels": labels, "annotations": { "note": "text" } });
@@ -157,7 +155,7 @@ fn desired(kind: &str) -> Value {
     object
 }
 
-/// Applies what is desired to every object of the kind that there is.
+/// Applies the desired fields to each existing object of the kind.
 fn keep<K: Object<DynamicType = ()>>(manager: &mut Manager) {
     let objects = manager.objects::<K>(&watcher::Config::default());
     let kind = K::kind(&()).into_owned();
@@ -180,11 +178,11 @@ fn keep<K: Object<DynamicType = ()>>(manager: &mut Manager) {
     );
 }
 
-/// A change of one place, as somebody makes it who knows nothing of the operator.
+/// A change of one field by a client that does not know the operator.
 #[derive(Clone, Debug)]
 struct Edit {
     pointer: String,
-    /// None removes it.
+    /// `None` removes the field.
     value: Option<Value>,
 }
 
@@ -221,7 +219,7 @@ fn edits(pointer: &str, value: &Value, found: &mut Vec<Edit>) {
             }
         }
         Value::Object(fields) => {
-            // A label and Base64 alike.
+            // Valid as a label and as Base64.
             edit(&format!("{pointer}/drift"), Some(json!("abcd")));
             for (name, field) in fields {
                 edits(&format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")), field, found);
@@ -230,7 +228,7 @@ fn edits(pointer: &str, value: &Value, found: &mut Vec<Edit>) {
     }
 }
 
-/// Another element of the same form.
+/// Changes every string and number of an element.
 fn change_all(value: &mut Value) {
     match value {
         Value::String(text) => text.push('x'),
@@ -241,7 +239,7 @@ fn change_all(value: &mut Value) {
     }
 }
 
-/// What differs between an object and its twin in any case, and what is no field of an owner.
+/// Drops fields that always differ between an object and its twin, and fields without an owner.
 fn comparable(object: &DynamicObject) -> Value {
     let mut value = serde_json::to_value(object).expect("JSON");
     value.as_object_mut().map(|fields| fields.remove("status"));
@@ -253,12 +251,11 @@ fn comparable(object: &DynamicObject) -> Value {
     value
 }
 
-/// How an edit ended.
 enum Outcome {
-    /// The server does not allow it.
+    /// The API server rejects the edit.
     Refused,
-    /// The object is what the twin is, after this time; and whether an apply by hand was refused, so that the twin is a
-    /// new one.
+    /// Object and twin became equal after this time. The flag means that a direct apply was rejected, so the twin was
+    /// created again.
     Same(Duration, bool),
     Differs(String),
 }
@@ -327,7 +324,7 @@ impl Kind {
         self.apply(&self.twins, &name).await?;
         let before = self.apply(&self.kept, &name).await?;
         match self.edit(&self.twins, &name, edit).await {
-            // The edit says the same in other words.
+            // The edit has no effect.
             Ok(edited) if comparable(&edited) == comparable(&before) => return Ok(Outcome::Refused),
             Ok(_) => {}
             Err(kube::Error::Api(status)) if matches!(status.code, 400 | 422) => return Ok(Outcome::Refused),
@@ -357,7 +354,7 @@ impl Kind {
     }
 }
 
-/// Its Secret has a password that is made when there is none: the natural way, which must not make another one.
+/// A controller that creates a Secret with a password if it is missing. A second password would be a bug.
 fn generate(manager: &mut Manager) {
     let labels = watcher::Config::default().labels("generated=yes");
     let secrets = manager.objects::<Secret>(&labels);
@@ -395,7 +392,7 @@ fn generate(manager: &mut Manager) {
     );
 }
 
-/// Whether a generated password survives that somebody removes the label by which its Secret is watched.
+/// Removes the watched label of a Secret with a generated password. Returns true if the password survives.
 async fn is_generated_once(client: &Client) -> Result<bool> {
     let maps = Api::<ConfigMap>::namespaced(client.clone(), KEPT);
     let secrets = Api::<Secret>::namespaced(client.clone(), KEPT);
@@ -424,7 +421,7 @@ async fn is_generated_once(client: &Client) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a status that was made for an object is refused when somebody has changed the object since.
+/// Returns true if a status for an old version of an object is rejected.
 async fn is_for_one_version(client: &Client, objects: &Objects<Drift>) -> Result<bool> {
     let drifts = Api::<Drift>::namespaced(client.clone(), KEPT);
     let mut drift = desired("Drift");
@@ -435,7 +432,7 @@ async fn is_for_one_version(client: &Client, objects: &Objects<Drift>) -> Result
     let patch = Patch::Merge(json!({ "spec": { "number": 2 } }));
     let new = drifts.patch("changed", &PatchParams::default(), &patch).await?;
     let started = Instant::now();
-    // The cache knows it.
+    // Wait until the cache has the new version.
     while objects.get(KEPT, "changed").is_none_or(|known| known.resource_version() != new.resource_version()) {
         if started.elapsed() > LIMIT {
             return Err("the watch does not tell of it".into());
@@ -448,7 +445,7 @@ async fn is_for_one_version(client: &Client, objects: &Objects<Drift>) -> Result
     Ok(refused && fresh.status.is_none() && written == StatusChange::Written)
 }
 
-/// What `/readyz` of a manager says that watches one kind, as soon as it has asked for it.
+/// The response of `/readyz` for a manager that watches one kind, after its first request.
 async fn readiness<K: Object<DynamicType = ()>>(config: kube::Config, optional: bool) -> Result<String> {
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let flag = format!("--health-probe-bind-address={address}");
@@ -478,7 +475,7 @@ async fn readiness<K: Object<DynamicType = ()>>(config: kube::Config, optional: 
     Ok(answer)
 }
 
-/// Whether it is told why an operator is not ready, and only if somebody needs what is not there.
+/// Returns true if `/readyz` gives the reason, but only for a kind that is required.
 async fn says_why_it_is_not_ready() -> Result<bool> {
     let config = kube::Config::infer().await?;
     let mut nobody = config.clone();
@@ -511,8 +508,8 @@ async fn prepare(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// Compares what the manager makes of each edit with what an apply by hand does; and the objects, by kind and name, of which an
-/// element of somebody else was in the way.
+/// Compares the manager's reaction to each edit with a direct apply. Also returns the objects, by kind and name, in
+/// which the manager had to replace a foreign list element.
 async fn compare(client: &Client) -> Result<(bool, BTreeSet<String>)> {
     let kinds = [
         Kind::of::<ConfigMap>(client),
@@ -575,7 +572,7 @@ async fn compare(client: &Client) -> Result<(bool, BTreeSet<String>)> {
     Ok((good, replaced))
 }
 
-/// Whether users were told of each object in which something was replaced, once, and of no other.
+/// Returns true if each of these objects, and no other, has exactly one event about the replacement.
 async fn is_told_of(client: &Client, replaced: &BTreeSet<String>) -> Result<bool> {
     let events = Api::<Event>::namespaced(client.clone(), KEPT);
     let started = Instant::now();
@@ -608,7 +605,7 @@ async fn main() -> Result<()> {
     let client = Client::try_default().await?;
     prepare(&client).await?;
     let manager = Manager::new("drift", "0.0.0", args.manager).await?;
-    // The twins are nobody's but ours.
+    // The manager must not see the twins.
     let manager = manager
         .in_namespaces(&[KEPT])
         .with(keep::<ConfigMap>)

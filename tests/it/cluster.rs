@@ -1,4 +1,4 @@
-//! A cluster as the tests see it: `kubectl` on a kubeconfig, waits that show the cluster when they fail.
+//! `kubectl` with a kubeconfig, and waits that print the cluster's state on failure.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -10,14 +10,13 @@ use serde_json::{Value, json};
 
 use crate::wait;
 
-/// `kubectl` with one kubeconfig.
 #[derive(Clone)]
 pub(crate) struct Cluster {
     kubectl: PathBuf,
     kubeconfig: PathBuf,
-    /// What it knows of the server's kinds.
+    /// Discovery cache.
     cache: PathBuf,
-    /// Log files that a failing wait shows the end of.
+    /// Logs whose ends a failing wait prints.
     logs: Vec<PathBuf>,
 }
 
@@ -28,12 +27,11 @@ impl Cluster {
         Self { kubectl: kubectl.into(), kubeconfig, cache, logs: Vec::new() }
     }
 
-    /// Another server may have had the same address before.
+    /// A previous server may have had the same address.
     pub(crate) fn with_cache(self, cache: PathBuf) -> Self {
         Self { cache, ..self }
     }
 
-    /// The program.
     pub(crate) fn kubectl(&self) -> &Path {
         &self.kubectl
     }
@@ -46,7 +44,7 @@ impl Cluster {
         self.logs.push(path.into());
     }
 
-    /// Runs `kubectl` with `stdin`: its output, or its error text.
+    /// Runs `kubectl` with `stdin`. Returns its output or its error text.
     pub(crate) fn attempt<S: AsRef<OsStr>>(&self, args: &[S], stdin: &str) -> Result<String, String> {
         let mut child = Command::new(&self.kubectl)
             .args(args)
@@ -57,32 +55,32 @@ impl Cluster {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| format!("`{}`: {error}", self.kubectl.display()))?;
-        // A `kubectl` that reads nothing closes the pipe: what it says then is in its output.
+        // A `kubectl` that does not read stdin closes the pipe; its output has the error.
         let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
         let output = child.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
     }
 
-    /// Runs `kubectl`, which must succeed.
+    /// Runs `kubectl`; panics if it fails.
     #[track_caller]
     pub(crate) fn run(&self, args: &[&str]) -> String {
         self.attempt(args, "").unwrap_or_else(|error| panic!("kubectl {}: {error}", args.join(" ")))
     }
 
-    /// Runs `kubectl` with `document` on stdin, which must succeed.
+    /// Runs `kubectl` with `document` on stdin; panics if it fails.
     #[track_caller]
     pub(crate) fn send(&self, args: &[&str], document: &str) -> String {
         self.attempt(args, document).unwrap_or_else(|error| panic!("kubectl {}: {error}\n{document}", args.join(" ")))
     }
 
-    /// `kubectl get ARGS -o json`; what it says when the object is not there.
+    /// `kubectl get ARGS -o json`. The error is kubectl's text.
     pub(crate) fn get(&self, args: &[&str]) -> Result<Value, String> {
         let text = self.attempt(&[&["get", "-o", "json"], args].concat(), "")?;
         Ok(serde_json::from_str(&text).unwrap())
     }
 
-    /// What the metrics server of an operator on this machine answers to a user with these credentials.
+    /// Requests the metrics of an operator on this host with these credentials.
     pub(crate) fn scrape(&self, port: u16, user: &Value) -> Result<String, String> {
         let config = json!({
             "apiVersion": "v1",
@@ -97,7 +95,6 @@ impl Cluster {
         Self::new(&self.kubectl, file).attempt(&["get", "--raw", "/metrics"], "")
     }
 
-    /// Waits until `condition` holds for what `kubectl get ARGS` gives; shows the cluster when it does not come.
     #[track_caller]
     pub(crate) fn wait_for(&self, what: &str, args: &[&str], condition: impl Fn(&Value) -> bool) -> Value {
         let limit = Duration::from_secs(120);
@@ -110,7 +107,7 @@ impl Cluster {
     /// Waits until `kubectl get ARGS` finds nothing.
     #[track_caller]
     pub(crate) fn wait_gone(&self, args: &[&str]) {
-        // Garbage collection of a kind that is new to the controller manager takes up to a minute.
+        // Garbage collection of a new kind starts up to a minute late.
         self.wait(&format!("{} to be gone", args.join(" ")), Duration::from_secs(300), || match self.get(args) {
             Err(error) if error.contains("NotFound") => Ok(()),
             Ok(list) if list["items"].as_array().is_some_and(Vec::is_empty) => Ok(()),
@@ -119,7 +116,7 @@ impl Cluster {
         });
     }
 
-    /// Waits for any condition; shows the cluster when it does not come.
+    /// Waits until `condition` returns a value; panics with the cluster's state after `limit`.
     #[track_caller]
     pub(crate) fn wait<T>(&self, what: &str, limit: Duration, condition: impl FnMut() -> Result<T, String>) -> T {
         wait::until(limit, condition)
@@ -147,7 +144,7 @@ impl Cluster {
     }
 }
 
-/// The current context of `KUBECONFIG`, read without asking anybody.
+/// The current context of `KUBECONFIG`, read from the files without a request.
 pub(crate) fn current_context() -> String {
     let paths = std::env::var_os("KUBECONFIG").expect("KUBECONFIG names the cluster");
     let contexts = std::env::split_paths(&paths).filter_map(|path| {
@@ -157,7 +154,7 @@ pub(crate) fn current_context() -> String {
     contexts.take(1).next().expect("KUBECONFIG has a current context")
 }
 
-/// Whether the tests may work on the cluster of this context; `repeated` is what the user wrote to say so.
+/// Returns an error unless the tests may use this context; `repeated` is the user's `E2E_CONTEXT`.
 pub(crate) fn permitted(context: &str, repeated: Option<&str>) -> Result<(), String> {
     if matches!(context, "memcached-sdk" | "minikube") || context.starts_with("kind-") || repeated == Some(context) {
         return Ok(());

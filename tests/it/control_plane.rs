@@ -1,5 +1,5 @@
-//! A real Kubernetes control plane for a test: etcd, kube-apiserver (RBAC, audit log) and kube-controller-manager on free
-//! loopback ports, with certificates of their own. Nothing of it outlives the test process, however that ends.
+//! A real control plane for a test: etcd, kube-apiserver (RBAC, audit log) and kube-controller-manager on free loopback
+//! ports, with their own certificates. Every process ends with the test process, even if that is killed.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -45,10 +45,9 @@ mod walkthroughs;
 mod webhook;
 mod workflows;
 
-/// Ten times what a start takes on two cores.
+/// Ten times a usual start on two cores.
 const START: Duration = Duration::from_secs(120);
 
-/// The program, for what needs no server.
 pub(crate) fn kubectl() -> PathBuf {
     Assets::find().kubectl
 }
@@ -58,19 +57,19 @@ pub(crate) struct ControlPlane {
     server: String,
     pki: Pki,
     kubectl: PathBuf,
-    // Dropped in this order: the clients of a server end before it does.
+    // The drop order matters: the clients of a server end before it.
     processes: Vec<Process>,
     dir: tempfile::TempDir,
 }
 
 impl ControlPlane {
-    /// Starts one from nothing; ready when the API server answers and controllers work.
+    /// Starts a control plane. Returns when the API server answers and the controllers work.
     #[track_caller]
     pub(crate) fn start() -> Self {
         Self::audited(audit::POLICY)
     }
 
-    /// As [`ControlPlane::start`], with what this policy says in the audit log.
+    /// Like [`ControlPlane::start`], with this audit policy.
     #[track_caller]
     pub(crate) fn audited(policy: &str) -> Self {
         crate::timing::start();
@@ -78,7 +77,7 @@ impl ControlPlane {
         for _ in 0..3 {
             match Self::try_start(&assets, policy) {
                 Ok(started) => return started,
-                // Another process took a port between our finding it free and the server's binding it.
+                // Another process took a free port before the server bound it.
                 Err(error) if error.contains("address already in use") => {}
                 Err(error) => panic!("the control plane does not start: {error}"),
             }
@@ -127,7 +126,7 @@ impl ControlPlane {
                 format!("--etcd-servers={etcd}"),
                 "--bind-address=127.0.0.1".to_owned(),
                 "--advertise-address=127.0.0.1".to_owned(),
-                // The Service `kubernetes` can't have a loopback endpoint.
+                // A loopback address cannot be an endpoint of the Service `kubernetes`.
                 "--endpoint-reconciler-type=none".to_owned(),
                 format!("--secure-port={port}"),
                 "--service-cluster-ip-range=10.96.0.0/24".to_owned(),
@@ -141,9 +140,9 @@ impl ControlPlane {
                 "--authorization-mode=RBAC".to_owned(),
                 format!("--audit-policy-file={}", path("audit.yaml")),
                 format!("--audit-log-path={}", path("audit.log")),
-                // When it is asked to end, it ends watches instead of waiting a minute for them.
+                // End watches at once on shutdown; the default waits a minute.
                 "--shutdown-watch-termination-grace-period=1s".to_owned(),
-                // In megabytes; without it a long test would lose the beginning.
+                // In megabytes. With the default, a long test would lose the first requests.
                 "--audit-log-maxsize=16384".to_owned(),
                 "--profiling=false".to_owned(),
             ],
@@ -171,7 +170,7 @@ impl ControlPlane {
     fn ready(&mut self) -> Result<(), String> {
         let (admin, processes) = (&self.admin, &mut self.processes);
         let ready = |processes: &mut Vec<Process>| {
-            // The controller manager gives up when the API server is not there yet: it is started again.
+            // The controller manager exits if the API server is not ready, so restart it.
             if let Some(dead) = processes.iter_mut().find_map(|process| (!process.running()).then_some(process)) {
                 if dead.name() != "kube-controller-manager" {
                     return Ok(Err(format!("`{}` ended:\n{}", dead.name(), dead.log_text())));
@@ -185,19 +184,19 @@ impl ControlPlane {
             .unwrap_or_else(|missing| Err(format!("{missing}\n{}", self.admin.state())))
     }
 
-    /// `kubectl` as a ServiceAccount, with a token that the API server gave.
+    /// `kubectl` as a ServiceAccount, with a token of the API server.
     pub(crate) fn service_account(&self, namespace: &str, name: &str) -> Cluster {
         Cluster::new(&self.kubectl, self.service_account_by_way_of(&self.server, namespace, name))
     }
 
-    /// A kubeconfig of a ServiceAccount that knows the API server under another address.
+    /// A kubeconfig of a ServiceAccount for another address of the API server.
     pub(crate) fn service_account_by_way_of(&self, server: &str, namespace: &str, name: &str) -> PathBuf {
         let token = self.admin.run(&["create", "token", name, "-n", namespace, "--duration=2h"]);
         let file = format!("{name}-{}", server.rsplit_once(':').unwrap().1);
         self.pki.kubeconfig(server, &file, &json!({ "token": token.trim() }))
     }
 
-    /// Starts `kubectl proxy`: the API server without TLS, for the admin.
+    /// Starts `kubectl proxy`: the API server without TLS, as admin.
     pub(crate) fn without_tls(&self) -> (Process, SocketAddr) {
         let [port] = free_ports();
         let args = ["proxy".to_owned(), format!("--port={port}")];
@@ -205,7 +204,6 @@ impl ControlPlane {
         (Process::start(self.dir(), &self.kubectl, &args, &env), (Ipv4Addr::LOCALHOST, port).into())
     }
 
-    /// Where the API server listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.server.strip_prefix("https://").unwrap().parse().unwrap()
     }
@@ -218,7 +216,7 @@ impl ControlPlane {
         self.process("kube-apiserver")
     }
 
-    /// Ends kube-controller-manager: whoever makes many objects may have no use for what it makes of them.
+    /// Ends kube-controller-manager. A test with many objects may not need its work.
     pub(crate) fn without_controllers(&mut self) {
         self.process("kube-controller-manager").kill();
     }
@@ -227,12 +225,12 @@ impl ControlPlane {
         self.processes.iter_mut().find(|process| process.name() == name).unwrap()
     }
 
-    /// `kubectl` as a user of this name, who may do everything.
+    /// `kubectl` as this user in `system:masters`.
     pub(crate) fn administrator(&self, name: &str) -> Cluster {
         Cluster::new(&self.kubectl, self.pki.client_kubeconfig(&self.server, name, Some("system:masters")))
     }
 
-    /// The folder of this control plane: logs and certificates, removed with it.
+    /// The folder with logs and certificates. It is removed with the control plane.
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
     }
@@ -242,13 +240,13 @@ impl ControlPlane {
     }
 }
 
-/// Ports that are free now, all different.
+/// Returns distinct ports that are free now.
 pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
     let listeners = [(); N].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
-/// Set for the process that [`nothing_outlives_a_killed_test`] starts and kills.
+/// Set in the process that [`nothing_outlives_a_killed_test`] starts and kills.
 const VICTIM: &str = "CONTROL_PLANE_VICTIM";
 
 #[test]
@@ -273,7 +271,7 @@ fn nothing_outlives_a_killed_test() {
         let partial = Path::new(&report).with_extension("partial");
         std::fs::write(&partial, pids.join("\n")).unwrap();
         std::fs::rename(partial, report).unwrap();
-        // Until the test that started this process kills it.
+        // The parent test kills this process.
         std::thread::sleep(START);
         panic!("not killed");
     }

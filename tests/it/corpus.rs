@@ -1,7 +1,7 @@
-//! Public operators: their custom resources beside what the compiler says of them, and what they commit.
+//! Public operators: their CRDs as read from source, compared with the compiler's answers and with the committed YAML.
 //!
-//! Nothing of theirs is here and nothing is fetched: `CORPUS` names a folder with a checkout or a bare repository of
-//! each, as `owner+name` or `owner+name/repo`.
+//! This repository contains none of their code, and the tests download nothing. `CORPUS` names a folder with a checkout
+//! or a bare repository of each, as `owner+name` or `owner+name/repo`.
 
 mod adapt;
 mod compile;
@@ -24,7 +24,6 @@ use toml_edit::{DocumentMut, Item};
 
 use adapt::Declarations;
 
-/// The checkouts by the name of their repository.
 fn checkouts(work: &str) -> Vec<(String, PathBuf)> {
     let Some(folder) = std::env::var_os("CORPUS").map(PathBuf::from) else { panic!("corpus absent: set CORPUS") };
     let work = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(work);
@@ -39,8 +38,7 @@ fn checkouts(work: &str) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// The declarations of all packages, as if these had moved to kube 5 and schemars 1: what the compiler says of them, and
-/// what is read.
+/// Compares the declarations of all packages, moved to kube 5 and schemars 1, with the compiler's answers.
 #[test]
 #[ignore = "needs CORPUS, a folder of repositories: make corpus"]
 fn public_operators_equal_the_compiled() {
@@ -88,17 +86,15 @@ fn table_of_compiled(table: &BTreeMap<&str, Judged>) -> String {
     text
 }
 
-/// What the comparison of one repository with the compiler gave.
 #[derive(Default)]
 struct Judged {
     equal: usize,
-    /// `crd()` panics, and so it was said.
+    /// `crd()` panics, as predicted.
     panic: usize,
-    /// Those that compile.
+    /// Resources that compile.
     compiled: usize,
-    /// Why some of them are refused: for each code, the resources.
+    /// Refused resources by code.
     reasons: BTreeMap<&'static str, BTreeSet<String>>,
-    /// The differences.
     wrong: Vec<String>,
 }
 
@@ -109,7 +105,7 @@ impl Judged {
     }
 }
 
-/// Reads a crate of adapted declarations, and compares every resource that is accepted.
+/// Reads a crate of adapted declarations, and compares each accepted resource.
 fn judge(folder: &Path, declarations: &Declarations, compiled: &BTreeMap<String, Value>, judged: &mut Judged) {
     let (_, places) = declarations.write();
     let loaded = k8s::load_with(folder, &FeatureSelection::default(), &Pending::default());
@@ -151,13 +147,13 @@ fn listed<'a>(counts: impl Iterator<Item = (&'a str, usize)>) -> String {
     counts.map(|(code, count)| format!("{code} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The kind in `…, in `Kind.spec.field``.
+/// Extracts the kind from `…, in `Kind.spec.field``.
 fn resource(message: &str) -> Option<String> {
     let path = message.rsplit_once(", in `")?.1.strip_suffix('`')?;
     Some(path.split('.').next()?.to_owned())
 }
 
-/// The page has this table, or is given it with `SNAPSHOTS=overwrite`.
+/// Compares a table of a page. `SNAPSHOTS=overwrite` replaces it.
 #[allow(clippy::disallowed_methods)]
 fn documented(page: &str, name: &str, table: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
@@ -173,7 +169,7 @@ fn documented(page: &str, name: &str, table: &str) {
     }
 }
 
-/// The Rust files and manifests of a repository, without its lock files.
+/// Checks out the Rust files and manifests of a repository, without lock files.
 fn checkout(repository: &Path, work: &Path) -> Option<PathBuf> {
     let bare = [repository.join("repo"), repository.to_path_buf()].into_iter().find(|path| path.join("HEAD").is_file());
     let Some(bare) = bare else { return Some(repository.to_path_buf()) };
@@ -182,12 +178,12 @@ fn checkout(repository: &Path, work: &Path) -> Option<PathBuf> {
         std::fs::remove_dir_all(&target).unwrap();
     }
     std::fs::create_dir_all(&target).unwrap();
-    // Large files of a snapshot may be missing: only these are asked for.
+    // A snapshot may lack large files, so request these only.
     let script = "cd \"$1\" && git ls-tree -rz --name-only HEAD | grep -zE '([.]rs|Cargo[.]toml)$' \\
                   | xargs -0r git --literal-pathspecs archive HEAD -- | tar xi -C \"$2\"; true";
     let status = Command::new("sh").args(["-c", script, "sh"]).arg(&bare).arg(&target).status().unwrap();
     assert!(status.success());
-    // A folder without a manifest is no repository of Rust.
+    // Without a manifest, the repository is not a Rust project.
     (!packages(&target).is_empty()).then_some(target)
 }
 
@@ -200,7 +196,7 @@ fn packages(checkout: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The files of a repository that change by its move.
+/// The files that change when a repository moves to the current releases.
 fn pending(checkout: &Path) -> Pending {
     let mut pending = Pending::default();
     for entry in walkdir::WalkDir::new(checkout).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
@@ -215,7 +211,7 @@ fn pending(checkout: &Path) -> Pending {
     pending
 }
 
-/// A source whose names of schemars 0.8 are those of schemars 1, as far as the same thing has another path.
+/// Replaces the moved paths of schemars 0.8 by those of schemars 1.
 fn moved(text: &str) -> String {
     let old = ["gen::", "r#gen::", "schema::"];
     let mut made = String::new();
@@ -237,13 +233,13 @@ fn moved(text: &str) -> String {
     made
 }
 
-/// The derives of `CustomResource` in the package's files that are part of it, counted in their tokens.
+/// Counts the derives of `CustomResource` in the tokens of the package's own files.
 fn in_text(tree: &SourceTree) -> usize {
     let texts = tree.own_files().map(|file| std::fs::read_to_string(file).unwrap_or_default());
     texts.filter_map(|text| text.parse::<TokenStream>().ok()).map(count).sum()
 }
 
-/// `derive(… CustomResource …)`, outside of modules and functions for tests.
+/// Counts `derive(… CustomResource …)` outside test modules and functions.
 fn count(tokens: TokenStream) -> usize {
     let (mut found, mut derive, mut test) = (0, false, false);
     for token in tokens {
@@ -268,7 +264,7 @@ fn count(tokens: TokenStream) -> usize {
     found
 }
 
-/// A manifest that has moved to the releases which are reproduced.
+/// Moves a manifest to the releases that the engine reproduces.
 fn adapted(text: &str) -> String {
     let Ok(mut document) = text.parse::<DocumentMut>() else { return text.to_owned() };
     let versions = [

@@ -1,5 +1,5 @@
-//! How the tests build generated projects, so that each dependency is compiled once: one target folder, one lock file,
-//! one set of features and one profile. And the project as a user gets it, built once for all tests.
+//! Builds of generated projects. One target folder, lock file, feature set and profile compile each dependency once.
+//! The sample project is built once for all tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,26 +10,24 @@ use memcached_sdk::edit::kustomization;
 use crate::cluster::Cluster;
 use crate::sandbox::files;
 
-/// The target folder that all generated projects share.
+/// The target folder of all generated projects.
 pub(crate) fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("projects")
 }
 
-/// The right to build there, until what was built has run: members and path dependencies of one name have one file there,
-/// whatever the project.
+/// Serializes builds and runs: packages with one name share their files in the target folder.
 pub(crate) fn building() -> MutexGuard<'static, ()> {
     static BUILDING: Mutex<()> = Mutex::new(());
     crate::timing::start();
     BUILDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lock file that all generated projects start from.
+/// The lock file from which generated projects start.
 pub(crate) fn lock() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/memcached-operator/Cargo.lock")
 }
 
-/// The manifest of a package with the sample's dependencies, features and profile, so that all share one build of each
-/// dependency.
+/// The manifest of a package with the sample's dependencies, features and profile.
 pub(crate) fn manifest(name: &str) -> toml_edit::DocumentMut {
     let sample = lock().with_file_name("Cargo.toml");
     let mut manifest: toml_edit::DocumentMut = std::fs::read_to_string(sample).unwrap().parse().unwrap();
@@ -40,22 +38,20 @@ pub(crate) fn manifest(name: &str) -> toml_edit::DocumentMut {
     manifest
 }
 
-/// The package of the runtime.
 pub(crate) fn manager() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("manager")
 }
 
-/// `cargo` in a project, as all of them are built.
 pub(crate) fn cargo(project: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
-    // Other flags would be another build of every dependency.
+    // Other flags would rebuild every dependency.
     command.args(args).current_dir(project).env("CARGO_TARGET_DIR", target()).env_remove("RUSTFLAGS");
-    // A package that is not the root of its workspace has no profile of its own: that of the manager's tests.
+    // A workspace member has no profile of its own: set the profile for the manager's tests.
     command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
     command
 }
 
-/// Where `config/default` puts the operator, and as whom it runs there.
+/// Namespace and account of the operator in `config/default`.
 pub(crate) const SYSTEM: &str = "memcached-operator-system";
 pub(crate) const ACCOUNT: &str = "memcached-operator-controller-manager";
 
@@ -65,14 +61,14 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// `new memcached-operator --sample memcached`, built.
+    /// The built project of `new memcached-operator --sample memcached`.
     pub(crate) fn sample() -> &'static Self {
         static SAMPLE: OnceLock<Project> = OnceLock::new();
         crate::timing::start();
         SAMPLE.get_or_init(|| Self::generate("new").build())
     }
 
-    /// The same with the feature that `config/components/leader-for-life` needs.
+    /// The sample with the feature of `config/components/leader-for-life`.
     pub(crate) fn for_life() -> &'static Self {
         static FOR_LIFE: OnceLock<Project> = OnceLock::new();
         FOR_LIFE.get_or_init(|| {
@@ -86,7 +82,7 @@ impl Project {
         })
     }
 
-    /// The same with webhooks that default, validate and convert it, and with network policies.
+    /// The sample with webhooks of all three kinds, and with network policies.
     pub(crate) fn with_webhooks() -> Self {
         let project = Self::generate("webhooks");
         let webhooks = "--version v1alpha1 --defaulting --programmatic-validation --conversion --spoke v1beta1";
@@ -112,7 +108,7 @@ impl Project {
             assert_ne!(with, text, "{}", path.display());
             std::fs::write(path, with).unwrap();
         }
-        // The lock file lacks what webhooks need.
+        // Update the lock file for the dependencies of webhooks.
         let output = project.cargo(&["metadata", "--format-version=1"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         project.run("generate");
@@ -128,7 +124,7 @@ impl Project {
         assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Other projects of this name may be built while this one runs, so it runs a copy.
+    /// Builds the project and copies the binary: a later build of a project with this name overwrites it.
     fn build(self) -> Self {
         let _building = building();
         let output = self.cargo(&["build", "--locked"]).output().unwrap();
@@ -137,7 +133,7 @@ impl Project {
         self
     }
 
-    /// Generates it in `folder`, which is emptied before.
+    /// Generates the sample in `folder`, which is emptied first.
     pub(crate) fn generate(folder: &str) -> Self {
         let name = "memcached-operator";
         let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -157,7 +153,7 @@ impl Project {
         Self { binary: dir.join("operator"), root }
     }
 
-    /// The same with the optimizations of a release and after an edit of its controller, in a folder of this name.
+    /// A release build of the sample after an edit of its controller, in this folder.
     pub(crate) fn release(folder: &str, edit: impl Fn(&str) -> String) -> Self {
         let project = Self::generate(folder);
         let controller = project.path("src/controller/memcached.rs");
@@ -173,19 +169,19 @@ impl Project {
         self.root.join(path)
     }
 
-    /// The operator's program.
     pub(crate) fn binary(&self) -> &Path {
         &self.binary
     }
 
-    /// Everything of `config/default`, but no operator: there is no kubelet, so that it runs as a process, under the
-    /// identity of its pod.
+    /// Applies `config/default` without an operator. There is no kubelet, so the operator runs as a process with its
+    /// pod's identity.
     #[track_caller]
     pub(crate) fn deploy(&self, kubectl: &Cluster) {
         Self::deploy_from(&self.path("config"), kubectl);
     }
 
-    /// The same from another folder than `config`; as `make deploy` does, with the roles in other namespaces if there are any.
+    /// Like [`Self::deploy`], but from another `config` folder. Like `make deploy`, applies roles in other namespaces,
+    /// too.
     #[track_caller]
     pub(crate) fn deploy_from(folder: &Path, kubectl: &Cluster) {
         let config = |path: &str| folder.join(path).display().to_string();
@@ -199,7 +195,7 @@ impl Project {
         kubectl.run(&["scale", "deployment", "-n", SYSTEM, "--all", "--replicas=0"]);
     }
 
-    /// Copies `config/` to `folder`, and uncomments leader for life there, with the roles to read nodes.
+    /// Copies `config/` to `folder` and enables leader for life there, with the roles to read nodes.
     pub(crate) fn config_for_life(&self, folder: &Path) {
         for (path, text) in files(&self.path("config")) {
             let blocks: &[&str] = match path.as_str() {
@@ -214,7 +210,6 @@ impl Project {
         }
     }
 
-    /// `cargo` in the project.
     pub(crate) fn cargo(&self, args: &[&str]) -> Command {
         cargo(&self.root, args)
     }

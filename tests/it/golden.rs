@@ -1,4 +1,4 @@
-//! Commands and their whole output: no cluster, and no generated project is built.
+//! Golden tests: commands and their complete output. No cluster, no build of a generated project.
 
 pub(crate) mod answers;
 mod any_project;

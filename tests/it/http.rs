@@ -1,13 +1,13 @@
-//! One request to a server on the loopback interface, without a process or a library for it.
+//! A minimal HTTP client for loopback servers.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long the servers of `get` and `post` may be silent.
+/// Read timeout of `get` and `post`.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The text of an answer with status code 200; the whole answer otherwise, or why there is none.
+/// Returns the body of a 200 response. Any other response is an error.
 pub(crate) fn get(port: u16, path: &str) -> Result<String, String> {
     match send(on(port), LIMIT, "GET", path, "")? {
         (head, text) if code(&head) == "200" => Ok(text),
@@ -15,12 +15,12 @@ pub(crate) fn get(port: u16, path: &str) -> Result<String, String> {
     }
 }
 
-/// The head and the text of the answer to some JSON, whatever it is.
+/// Posts JSON. Returns head and body with any status.
 pub(crate) fn post(port: u16, path: &str, json: &str) -> Result<(String, String), String> {
     send(on(port), LIMIT, "POST", path, json)
 }
 
-/// Sends a JSON document, as a merge patch where it is a patch: the head and the text of the answer, whatever it is.
+/// Sends a JSON document, with PATCH as a merge patch. Returns head and body with any status.
 pub(crate) fn send(
     address: SocketAddr,
     limit: Duration,
@@ -32,7 +32,7 @@ pub(crate) fn send(
     let exchange = || -> std::io::Result<String> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(limit))?;
-        // Of HTTP 1.0, answers are not sent in chunks, and end with the connection.
+        // HTTP 1.0 has no chunks, and the response ends with the connection.
         write!(
             stream,
             "{method} {path} HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/{kind}\r\nContent-Length: {}\r\n\r\n{document}",
@@ -46,7 +46,6 @@ pub(crate) fn send(
     answer.split_once("\r\n\r\n").map(|(head, text)| (head.to_owned(), text.to_owned())).ok_or(answer.clone())
 }
 
-/// The status code of an answer.
 pub(crate) fn code(head: &str) -> &str {
     head.split(' ').nth(1).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Lock files of packages in tests, without cargo: every dependency is as in the lock file of this repository, or the
-//! first release of another one that is asked for.
+//! Writes lock files without cargo. A dependency has its version from this repository's lock file, or the lowest
+//! matching version if another one is requested.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use toml_edit::{DocumentMut, Item, TableLike};
 
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// A lock file for packages with these manifests.
+/// The lock file of packages with these manifests.
 pub(crate) fn text<'a>(manifests: impl IntoIterator<Item = &'a str>) -> String {
     let repository = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock")).unwrap();
     let mut packages: Vec<String> =
@@ -53,7 +53,7 @@ pub(crate) fn text<'a>(manifests: impl IntoIterator<Item = &'a str>) -> String {
     for (name, version) in others {
         let head = format!("name = \"{name}\"\nversion = \"{version}\"\n");
         if !packages.iter().any(|package| package.starts_with(&head)) {
-            // Of the present one nothing is left that could be found instead.
+            // Remove the repository's version, so that the lookup finds the requested one.
             packages.retain(|package| !package.starts_with(&format!("name = \"{name}\"\n")));
             packages.push(format!("{head}source = \"{REGISTRY}\""));
         }
@@ -62,7 +62,7 @@ pub(crate) fn text<'a>(manifests: impl IntoIterator<Item = &'a str>) -> String {
         let is_schemars = package.starts_with("name = \"schemars\"\n");
         let lines = package.lines().filter(|line| {
             let name = line.trim_matches([' ', '"', ',']);
-            // What only a feature brings.
+            // Optional dependencies need their feature.
             let always = ["dyn-clone", "ref-cast", "schemars_derive", "serde", "serde_json"].contains(&name);
             !is_schemars || !line.starts_with(" \"") || always || features.contains(name)
         });
@@ -71,7 +71,7 @@ pub(crate) fn text<'a>(manifests: impl IntoIterator<Item = &'a str>) -> String {
     lock
 }
 
-/// The entries of every table of dependencies.
+/// Runs on each entry of all dependency tables.
 fn each_dependency(table: &dyn TableLike, run: &mut dyn FnMut(&str, &Item)) {
     for (key, item) in table.iter() {
         let Some(inner) = item.as_table_like() else { continue };

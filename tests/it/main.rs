@@ -1,4 +1,4 @@
-//! One binary of integration tests, a file per subject.
+//! The integration tests: one binary, one module for each subject.
 #![allow(
     clippy::disallowed_methods,
     clippy::pedantic,

@@ -1,4 +1,4 @@
-//! The Memcached operator as a pod of a real node: `make test-e2e`, on the cluster of `KUBECONFIG`.
+//! The Memcached operator as a pod on a real node: `make test-e2e` on the cluster of `KUBECONFIG`.
 
 mod image;
 mod upgrade;
@@ -23,15 +23,15 @@ use crate::sandbox::Sandbox;
 const NAMESPACE: &str = "memcached-operator-e2e";
 const SYSTEM: &str = "memcached-operator-system";
 const CRD: &str = "memcacheds.cache.example.com";
-/// Without a version, kubectl asks for the one that clients prefer.
+/// Without a version, kubectl uses the preferred one.
 const STORED: &str = "memcacheds.v1alpha1.cache.example.com";
-/// Ten times what a step takes on two busy cores.
+/// Ten times a usual step on two busy cores.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// One test at a time works on the cluster: each deploys the operator.
+/// Each test deploys the operator, so they run one at a time.
 static CLUSTER: Mutex<()> = Mutex::new(());
 
-/// What a test has made; removed at its end, however that comes.
+/// The objects of a test, removed when it ends or fails.
 struct Deployed {
     kubectl: Cluster,
     overlay: PathBuf,
@@ -39,7 +39,7 @@ struct Deployed {
 }
 
 impl Deployed {
-    /// The operator from the manifests in `config`, a folder beside the project's, with this in the spec of its Deployment.
+    /// Deploys the manifests in `config`, a sibling of the project's folder, with this patch of the Deployment's spec.
     fn new(project: &Project, config: &str, spec: &Value) -> Self {
         let image = operator_image(project);
         let kubeconfig = std::env::var("KUBECONFIG").expect("KUBECONFIG names the cluster");
@@ -52,7 +52,7 @@ impl Deployed {
         }
         let deployed = Self {
             kubectl,
-            // Kustomize takes relative paths only.
+            // Kustomize rejects absolute paths.
             overlay: project.path("../overlay"),
             dir,
         };
@@ -101,7 +101,7 @@ impl Deployed {
         list["items"].as_array().unwrap().clone()
     }
 
-    /// Waits until a Memcached tells that so many pods run: their names.
+    /// Waits until the status of a Memcached lists this number of running pods. Returns their names.
     #[track_caller]
     fn running(&self, name: &str, size: usize) -> Vec<String> {
         self.kubectl.wait(&format!("`{name}` to run {size} pods"), LIMIT, || {
@@ -122,7 +122,7 @@ impl Deployed {
         self.kubectl.attempt(&args, "").unwrap_or_else(|error| error)
     }
 
-    /// The kinds and names of the controllers of an object, from its own to the last.
+    /// Kinds and names of an object's controllers, from the direct one to the root.
     fn owners(&self, object: &Value) -> Vec<String> {
         let owner = &object["metadata"]["ownerReferences"][0];
         let (Some(kind), Some(name)) = (owner["kind"].as_str(), owner["name"].as_str()) else { return Vec::new() };
@@ -131,7 +131,7 @@ impl Deployed {
         [vec![format!("{kind}/{name}")], self.owners(&next)].concat()
     }
 
-    /// Says something to the memcached in a pod: its answer, up to `end`; the error is what came when the connection ends before.
+    /// Sends a command to the memcached in a pod. Returns its answer up to `end`, or the partial answer as an error.
     fn talk(&self, namespace: &str, pod: &str, words: &str, end: &str) -> Result<String, String> {
         let [port] = free_ports();
         let args =
@@ -142,7 +142,7 @@ impl Deployed {
             TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(|error| error.to_string())
         });
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        // A connection that ends in here shows below.
+        // The read below reports a closed connection.
         let _ = stream.write_all(words.as_bytes());
         let mut answer = String::new();
         while !answer.ends_with(end) {
@@ -159,7 +159,7 @@ impl Deployed {
 
 impl Drop for Deployed {
     fn drop(&mut self) {
-        // The finalizers of Memcacheds need the operator: theirs is the first namespace to go.
+        // The finalizers of Memcacheds need the operator, so delete their namespace first.
         let wait = ["--ignore-not-found", "--timeout=120s"];
         let overlay = self.overlay.to_str().unwrap();
         for args in [&["delete", "namespace", NAMESPACE][..], &["delete", "-k", overlay]] {
@@ -187,7 +187,7 @@ fn memcached_image() -> String {
     std::env::var("MEMCACHED_IMAGE").unwrap_or_else(|_| "memcached:1.6-alpine".to_owned())
 }
 
-/// The image to run: the one of `E2E_IMAGE`, else one made from the project and brought to the node.
+/// The image in `E2E_IMAGE`, or an image of the project that is loaded to the node.
 fn operator_image(project: &Project) -> String {
     if let Ok(image) = std::env::var("E2E_IMAGE") {
         return image;
@@ -197,7 +197,7 @@ fn operator_image(project: &Project) -> String {
     image.to_owned()
 }
 
-/// Brings an image of this program to the node; where there is Docker, it is that of the folder's Dockerfile, if it has one.
+/// Loads an image of this program to the node. With Docker, the folder's Dockerfile is used if it exists.
 fn load_image(folder: &Path, program: &Path, image: &str) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/node/image");
     let output = Command::new(script).arg(folder).arg(program).arg(image).output().unwrap();
@@ -243,7 +243,7 @@ fn pods_of_a_memcached_answer() {
     assert_eq!(pods["items"][0]["status"]["containerStatuses"][0]["restartCount"], 0, "{}", deployed.operator_log());
 }
 
-/// With the Makefile of the project and the image of its Dockerfile, as its owner does.
+/// Runs the project's Makefile with the image of its Dockerfile, as its owner does.
 #[test]
 #[ignore = "needs a cluster, and buildah as root: make test-e2e"]
 fn make_deploys_and_takes_back() {
@@ -284,7 +284,7 @@ fn make_deploys_and_takes_back() {
     }
 }
 
-/// As those do who get the chart of an operator: helm waits for pods that run.
+/// Installs the chart like a user; helm waits for running pods.
 #[test]
 #[ignore = "needs a cluster, and buildah as root: make test-e2e"]
 fn a_release_of_the_chart_runs() {
@@ -322,16 +322,16 @@ fn a_release_of_the_chart_runs() {
     assert_eq!(available(), 1);
     kubectl.run(&["delete", "-n", SYSTEM, STORED, "sample", "--timeout=300s"]);
     helm("uninstall memcached-operator --wait --timeout 300s");
-    // What the release has left on purpose.
+    // The release keeps these on uninstall.
     kubectl.run(&["delete", "crd", CRD]);
     kubectl.run(&["delete", "namespace", SYSTEM, "--timeout=300s"]);
 }
 
-/// The name of what a leader holds: a Lease, or for life a ConfigMap.
+/// Name of the leader's lock: a Lease, or with leader for life a ConfigMap.
 const LOCK: &str = "87a7d51f.example.com";
 
 impl Deployed {
-    /// Waits until a pod with another UID than this one owns the lock: its name and UID.
+    /// Waits until another pod than this UID owns the lock. Returns its name and UID.
     #[track_caller]
     fn leader_after(&self, uid: &str) -> (String, String) {
         self.kubectl.wait("another pod to lead", LIMIT, || {
@@ -352,7 +352,7 @@ fn a_leader_for_life_is_deleted_and_evicted() {
     let _alone = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
     let project = Project::for_life();
     project.config_for_life(&project.path("../life"));
-    // This one logs whatever it is asked, so that the test can fill the disk of a pod up to its limit.
+    // This container logs its input, so that the test can exceed the pod's disk limit.
     let talker = json!({
         "name": "talker",
         "image": memcached_image(),
@@ -374,7 +374,7 @@ fn a_leader_for_life_is_deleted_and_evicted() {
     deployed.running("sample", 2);
 
     let flood = format!("get {}\r\n", "a".repeat(240)).repeat(20_000) + "verbosity 2\r\n";
-    // The pod may be evicted before it has answered all of it.
+    // The pod may be evicted before it answers.
     let _ = deployed.talk(SYSTEM, &second, &flood, "OK\r\n");
     deployed.leader_after(&second_uid);
     deployed.kubectl.wait_gone(&["-n", SYSTEM, "pod", &second]);
@@ -389,7 +389,7 @@ fn a_leader_for_life_is_deleted_and_evicted() {
     deployed.kubectl.wait_gone(&["-n", NAMESPACE, "memcached", "sample"]);
 }
 
-/// Through the Service, with a certificate that the replicas make: the API server knows its authority.
+/// The API server calls the Service and verifies the certificate of the replicas.
 #[test]
 #[ignore = "needs a cluster: make test-e2e"]
 fn webhooks_are_called_through_their_service() {

@@ -1,5 +1,5 @@
-//! Generated projects, as their owners build them: format, clippy without warnings, no dependency without a use, their
-//! own tests. This takes minutes, so `make test-fast` leaves it out.
+//! Generated projects in a user's build: format, clippy without warnings, no unused dependency, and their own tests.
+//! These take minutes, so `make test-fast` omits them.
 
 mod crash;
 mod engine;
@@ -21,21 +21,21 @@ use crate::golden::kubebuilder;
 use crate::golden::samples::MULTI_GROUP;
 use crate::sandbox::{OFFLINE, Sandbox, files};
 
-/// What is unused is warned of, whatever else is an error.
+/// Unused dependencies are warnings, all other findings errors.
 const CLIPPY: [&str; 5] = ["--", "-D", "warnings", "--force-warn", "unused_crate_dependencies"];
 
 fn cargo(folder: &Path, arguments: &[&str]) -> String {
     let output = generated::cargo(folder, arguments).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    // Of messages in JSON only the errors are for people.
+    // Show only the errors among JSON messages.
     let is_noise = |line: &&str| line.starts_with("{\"reason\"") && !line.contains("\"level\":\"error\"");
     let said: String = out.lines().filter(|line| !is_noise(line)).map(|line| format!("{line}\n")).collect();
     assert!(output.status.success(), "cargo {arguments:?} in {}\n{said}{err}", folder.display());
     out.into_owned()
 }
 
-/// Puts the files where they are in every run: cargo then keeps one build of each project, not one for each run. Every
-/// project needs a name of its own: in a shared target folder cargo tells packages apart by that.
+/// Writes a project to a fixed folder, so that cargo reuses its build. Each project needs a unique name, because
+/// packages with one name collide in the shared target folder.
 fn place(name: &str, project: &Path) -> PathBuf {
     let projects = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects");
     let folder = projects.join(name);
@@ -47,13 +47,13 @@ fn place(name: &str, project: &Path) -> PathBuf {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    // rustfmt looks upwards for its settings, and must not find ours.
+    // Stop rustfmt's upward search before it finds this repository's settings.
     std::fs::write(projects.join("rustfmt.toml"), "").unwrap();
     std::fs::copy(generated::lock(), folder.join("Cargo.lock")).unwrap();
     folder
 }
 
-/// Calls cargo in the folder of a package, with the versions of the Memcached sample.
+/// Runs cargo in a package with the sample's versions.
 fn with_the_lock_file(folder: &Path, build: impl Fn(&dyn Fn(&[&str]))) {
     std::fs::copy(generated::lock(), folder.join("Cargo.lock")).unwrap();
     let _building = generated::building();
@@ -65,14 +65,14 @@ fn check(name: &str, project: &Path) {
     let folder = place(name, project);
     cargo(&folder, &["fmt", "--check"]);
     let mut unused = unused(&folder);
-    // It chooses the version of Kubernetes for the manager, too.
+    // This one selects the manager's Kubernetes version.
     unused.remove("k8s_openapi");
     assert_eq!(unused, BTreeSet::new(), "{name}: dependencies without a use");
     cargo(&folder, &["test", "--quiet"]);
 }
 
-/// The dependencies, by the names they have in code, that no target needs: those of `[dependencies]` by the library or
-/// the program, those of `[dev-dependencies]` by a test. Fails on any other finding of clippy.
+/// Dependencies, by their names in code, without a use: `[dependencies]` in the library and programs,
+/// `[dev-dependencies]` in the tests. Fails on any other finding of clippy.
 fn unused(folder: &Path) -> BTreeSet<String> {
     let no_target_uses = |targets: &[&str], tests: bool| {
         let json = cargo(folder, &[&["clippy", "--quiet", "--message-format=json"], targets, &CLIPPY].concat());
@@ -107,7 +107,6 @@ fn unused(folder: &Path) -> BTreeSet<String> {
     found
 }
 
-/// A project of this name, with these APIs.
 fn project(name: &str, flags: &str, apis: &[&str]) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("init --domain example.com --project-name {name} {OFFLINE} {flags}")).success();
@@ -122,7 +121,7 @@ fn bare() {
     check("bare", project("bare", "", &[]).root());
 }
 
-/// What kubebuilder's script makes here compiles, with its tests: one of its three projects, that with the most kinds.
+/// Builds and tests the largest of the three projects of kubebuilder's script.
 #[test]
 fn the_script_of_kubebuilder() {
     let (name, script) = kubebuilder::SCRIPTS[1];
@@ -150,7 +149,7 @@ fn namespaced_with_one_api() {
     check("namespaced", sandbox.root());
 }
 
-/// Handlers for a kind of the project and one of Kubernetes; two versions, whose conversions keep what objects say.
+/// Handlers for a kind of the project and for a Kubernetes kind, and a lossless conversion between two versions.
 #[test]
 fn webhooks() {
     let versions = ["v1", "v1alpha1"].map(|version| format!("--group cache --version {version} --kind Memcached"));
@@ -162,7 +161,7 @@ fn webhooks() {
     sandbox.run(&format!("create webhook --group core --version v1 --kind Pod {both}")).success();
     check("webhooks", sandbox.root());
 
-    // One that loses a field is found.
+    // Counter-check: a conversion that loses a field fails.
     let convert = "serde_json::from_value(serde_json::to_value(hub)?)";
     let lose = format!("let mut spoke: Self = {convert}?;\n        spoke.spec.foo = None;\n        Ok(spoke)");
     sandbox.replace("src/api/v1alpha1/memcached_conversion.rs", convert, &lose);
@@ -179,7 +178,7 @@ fn a_builtin_kind() {
     check("builtin", sandbox.root());
 }
 
-/// A controller and webhooks for a kind whose type is in another crate; and every choice made after that.
+/// A controller and webhooks for a kind in another crate; later, every choice of `edit`.
 #[test]
 fn a_type_of_another_crate_and_other_choices() {
     let square = "--group shapes --version v1 --kind Square --external-api-path shapes::v1 --external-api-domain \
@@ -193,7 +192,7 @@ fn a_type_of_another_crate_and_other_choices() {
                         schemars = \"1\"\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n";
     let package = "[package]\nname = \"shapes\"\nversion = \"1.0.0\"\nedition = \"2024\"\n";
     sandbox.file("shapes/Cargo.toml", &format!("{package}\n[dependencies]\n{dependencies}"));
-    // cargo formats it, too.
+    // `cargo fmt` formats this crate as well.
     let square = r#"pub mod v1 {
     use kube::CustomResource;
     use schemars::JsonSchema;
@@ -231,7 +230,7 @@ fn types_as_the_page_of_markers_teaches_them() {
     check("taught", sandbox.root());
 }
 
-/// The code that pages of `docs` quote.
+/// Builds and tests the code in `docs`.
 #[test]
 fn recipes() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects/recipes");
@@ -289,7 +288,7 @@ fn memcached_operator() {
     check("memcached-operator", &sandbox.path("memcached-operator"));
 }
 
-/// The counter-check of the `tests/crds.rs` that every project gets.
+/// Counter-check of the scaffolded `tests/crds.rs`.
 #[test]
 fn a_changed_byte_of_a_crd_is_found() {
     let project = generated::Project::generate("changed-crd");
@@ -311,7 +310,7 @@ fn a_changed_byte_of_a_crd_is_found() {
                  /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/containerPort/maximum";
     assert!(said.contains(&format!("{place}: types say 65535.0, files say 65534.0\n")), "{said}");
 
-    // A difference that is wanted passes, but not once it is gone.
+    // A permitted difference passes, until it no longer exists.
     let file = project.path("tests/crds.rs");
     let source = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, source.replace("PERMITTED: &[&str] = &[]", &format!("PERMITTED: &[&str] = &[{place:?}]")))

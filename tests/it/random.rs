@@ -1,4 +1,4 @@
-//! Numbers that look random and follow from a seed.
+//! Seeded random numbers.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to the one before `end`.
+    /// Returns a number in `0..end`.
     pub(crate) fn below<T: TryInto<u64> + TryFrom<u64>>(&mut self, end: T) -> T {
         let end = end.try_into().ok().unwrap();
         T::try_from(self.next() % end).ok().unwrap()

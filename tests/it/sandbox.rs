@@ -1,4 +1,4 @@
-//! A temporary folder to run the built binary in.
+//! A temporary folder in which the tests run the binary.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::lock;
 
-/// The flags of every project in a test that is not about toolchains or the network.
+/// Flags that skip the network and the toolchain check.
 pub(crate) const OFFLINE: &str = "--fetch-deps=false --skip-toolchain-check";
 
 /// A folder that is deleted at the end of the test.
@@ -22,14 +22,13 @@ pub(crate) struct Sandbox {
 }
 
 impl Sandbox {
-    /// An empty folder.
     pub(crate) fn new() -> Self {
         crate::timing::start();
         let folder = tempfile::Builder::new().prefix("sandbox-").tempdir().unwrap();
         Self { root: folder.path().to_path_buf(), _temporary: Some(folder) }
     }
 
-    /// A folder with these files, that is the same in every run, so that cargo builds what is in it once.
+    /// A folder with a fixed path, so that cargo reuses its build.
     pub(crate) fn lasting(name: &str, files: &[(&str, &str)]) -> Self {
         crate::timing::start();
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lasting").join(name);
@@ -43,7 +42,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// A folder with the project `demo` of the domain `example.com` in it.
+    /// A folder with the project `demo` of the domain `example.com`.
     pub(crate) fn project(flags: &str) -> Self {
         let sandbox = Self::new();
         sandbox.run(&format!("init --domain example.com --project-name demo {OFFLINE} {flags}")).success();
@@ -55,7 +54,7 @@ impl Sandbox {
         self.lock_in("")
     }
 
-    /// The same for a package or workspace in a folder.
+    /// Writes the lock file of a package or workspace in a folder.
     pub(crate) fn lock_in(&self, folder: &str) -> &Self {
         let files = files(&self.path(folder));
         let manifests = files.iter().filter(|(path, _)| path.ends_with("Cargo.toml"));
@@ -71,7 +70,7 @@ impl Sandbox {
         self.root.join(path)
     }
 
-    /// Writes a file, and the folders on the way.
+    /// Writes a file and its parent folders.
     pub(crate) fn file(&self, path: &str, text: &str) -> &Self {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -83,14 +82,14 @@ impl Sandbox {
         std::fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// Replaces text that must occur.
+    /// Replaces a text, which must exist.
     pub(crate) fn replace(&self, path: &str, from: &str, to: &str) -> &Self {
         let text = self.read(path);
         assert!(text.contains(from), "{path} has no {from:?}:\n{text}");
         self.file(path, &text.replace(from, to))
     }
 
-    /// The command, not yet started. Arguments are separated by white space.
+    /// The command, not started yet. Arguments are split at whitespace.
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_memcached-sdk"));
         command.args(arguments.split_whitespace()).current_dir(self.root()).stdin(Stdio::null());
@@ -98,24 +97,23 @@ impl Sandbox {
         command
     }
 
-    /// Runs the binary to its end.
     pub(crate) fn run(&self, arguments: &str) -> Run {
         self.finish(arguments, &mut self.command(arguments))
     }
 
-    /// Runs a command to its end, which is called `arguments` when it fails.
+    /// Runs a command; `arguments` is its name in failures.
     pub(crate) fn finish(&self, arguments: &str, command: &mut Command) -> Run {
         let output = command.output().unwrap();
         Run { arguments: arguments.to_owned(), root: self.root().display().to_string(), output }
     }
 
-    /// Runs the binary to its end with text on stdin; it fails when it hangs.
+    /// Runs the binary with text on stdin. Fails if it hangs.
     pub(crate) fn pipe(&self, arguments: &str, input: &str) -> Run {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (id, mut stdin, input) = (child.id(), child.stdin.take().unwrap(), input.to_owned());
-        // What does not read its input to the end closes it.
+        // A program that ignores stdin closes the pipe, so ignore the error.
         std::thread::spawn(move || _ = stdin.write_all(input.as_bytes()));
         let (ended, end) = std::sync::mpsc::channel();
         std::thread::spawn(move || ended.send(child.wait_with_output().unwrap()));
@@ -126,13 +124,12 @@ impl Sandbox {
         Run { arguments: arguments.to_owned(), root: self.root().display().to_string(), output }
     }
 
-    /// Every file by its path.
     pub(crate) fn files(&self) -> BTreeMap<String, String> {
         files(self.root())
     }
 }
 
-/// Every file below a folder by its path, without `.git` and what cargo builds.
+/// Files of a folder by path, without `.git` and `target`.
 pub(crate) fn files(root: &Path) -> BTreeMap<String, String> {
     let wanted = |entry: &walkdir::DirEntry| {
         entry.depth() == 0 || !matches!(entry.file_name().to_str(), Some(".git" | "target"))
@@ -148,7 +145,7 @@ pub(crate) fn files(root: &Path) -> BTreeMap<String, String> {
     files
 }
 
-/// Files as one text, to compare and to read.
+/// Joins files to one text for comparison.
 pub(crate) fn join(files: &BTreeMap<String, String>) -> String {
     files.iter().fold(String::new(), |mut all, (path, text)| {
         write!(all, "──── {path}\n{text}").unwrap();
@@ -156,7 +153,6 @@ pub(crate) fn join(files: &BTreeMap<String, String>) -> String {
     })
 }
 
-/// A finished run.
 pub(crate) struct Run {
     arguments: String,
     root: String,
@@ -164,40 +160,36 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// It went well.
     pub(crate) fn success(self) -> Self {
         self.code(0)
     }
 
-    /// It ended with this exit code.
     pub(crate) fn code(self, code: i32) -> Self {
         assert_eq!(self.exit_code(), Some(code), "{self}");
         self
     }
 
-    /// It printed exactly this to stdout.
+    /// Compares stdout.
     pub(crate) fn stdout(self, expected: impl IntoData) -> Self {
         snapbox::assert_data_eq!(self.text(&self.output.stdout), expected.raw());
         self
     }
 
-    /// It printed exactly this to stderr.
+    /// Compares stderr.
     pub(crate) fn stderr(self, expected: impl IntoData) -> Self {
         snapbox::assert_data_eq!(self.text(&self.output.stderr), expected.raw());
         self
     }
 
-    /// `None` when a signal ended it.
+    /// `None` after a signal.
     pub(crate) fn exit_code(&self) -> Option<i32> {
         self.output.status.code()
     }
 
-    /// What it printed to stdout.
     pub(crate) fn out(&self) -> String {
         self.text(&self.output.stdout)
     }
 
-    /// What it printed to stderr.
     pub(crate) fn err(&self) -> String {
         self.text(&self.output.stderr)
     }

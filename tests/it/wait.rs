@@ -1,10 +1,10 @@
-//! Waiting for a condition with a deadline: never a guess about how long something takes.
+//! Polls a condition until a deadline, instead of sleeping for an estimated time.
 
 use std::time::{Duration, Instant};
 
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The first value that `condition` gives, or what it last said was missing once `limit` is over.
+/// Returns the first value of `condition`, or its last error after `limit`.
 pub(crate) fn until<T>(limit: Duration, mut condition: impl FnMut() -> Result<T, String>) -> Result<T, String> {
     let deadline = Instant::now() + limit;
     loop {

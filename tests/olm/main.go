@@ -1,4 +1,4 @@
-// Command olm says of bundles, a folder each argument, what the validators of OLM say: a line of JSON each.
+// Command olm prints the results of OLM's validators: one line of JSON for each bundle folder in its arguments.
 package main
 
 import (
@@ -18,7 +18,7 @@ type verdict struct {
 	Warnings []string `json:"warnings"`
 }
 
-// optional are those that look at the bundle alone, by the names of operator-sdk.
+// optional are the validators that need only the bundle, by their names in operator-sdk.
 var optional = map[string]interfaces.Validator{
 	"operatorhubv2":         validation.OperatorHubV2Validator,
 	"capabilities":          validation.StandardCapabilitiesValidator,

@@ -1,8 +1,8 @@
-// Command rbac-differential answers for controller-gen's library.
+// Command rbac-differential runs controller-gen's library.
 //
-// `parse` reads one JSON string per line, a marker as it stands in a comment, and prints what became of it: null for
-// no rbac marker, else its arguments or its first error. `roles DIR` prints the roles of the Go package in DIR. `webhooks DIR`
-// prints for each folder of DIR, a module with a Go package or several, a JSON object with its file of webhooks or the error.
+// `parse` reads one JSON string per line, a marker as in a comment. It prints the marker's arguments, its first error,
+// or null if it is not an rbac marker. `roles DIR` prints the roles of the Go package in DIR. `webhooks DIR` handles
+// each folder of DIR, a module with Go packages: it prints a JSON object with the webhook manifests or the error.
 package main
 
 import (

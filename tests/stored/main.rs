@@ -1,4 +1,4 @@
-//! An operator whose webhooks default, validate and convert a kind of which objects are stored that fit neither its type nor its rules.
+//! An operator whose webhooks default, validate and convert. Stored objects violate its type and its rules.
 
 use std::convert::Infallible;
 
@@ -78,7 +78,7 @@ impl Validating<()> for Thing {
     }
 }
 
-/// Its rule is about labels as well.
+/// The rule also reads labels.
 impl Validating<()> for OldThing {
     const EVERY_UPDATE: bool = true;
 

@@ -1,4 +1,5 @@
-//! The releases of one operator. Flags say what a release does; `tests/it/control_plane/upgrade.rs` rolls from one to the next.
+//! The releases of an operator. Flags select a release's behaviour; `tests/it/control_plane/upgrade.rs` rolls from one
+//! to the next.
 
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -17,10 +18,10 @@ const OWNER: &str = "upgrade";
 
 #[derive(Clone, Parser)]
 struct Args {
-    /// The name of the release, which each reconcile writes to the status
+    /// Name of the release, which each reconcile writes to the status
     #[arg(long)]
     release: String,
-    /// The version of the controller: v1alpha1 or v1
+    /// Version of the controller: v1alpha1 or v1
     #[arg(long)]
     reconcile: String,
     /// Convert between v1alpha1 and v1

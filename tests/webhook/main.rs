@@ -1,5 +1,5 @@
-//! Webhooks on a real API server: two replicas, two versions, and what becomes of their certificates. The cluster is that of
-//! `--kubeconfig`; the API server runs on this host, and finds the replicas by a Service that is a name for it.
+//! Webhooks on a real API server: two replicas, two versions, and rotating certificates. `--kubeconfig` selects the
+//! cluster. The API server runs on this host and reaches the replicas through a Service of the type ExternalName.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -22,20 +22,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-/// For what should take a second, on a busy machine.
+/// Time limit for steps of about a second, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(120);
 const CERT: &str = "webhook-server-cert";
-/// So that there are several rotations in half a minute.
+/// Short, for several rotations in half a minute.
 const LIFE: Duration = Duration::from_secs(12);
 
 type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
 #[derive(Parser)]
 struct Args {
-    /// How many objects are converted in one list
+    /// Number of objects in a converted list
     #[arg(long, default_value_t = 2_000)]
     objects: usize,
-    /// Nothing but a replica, until SIGTERM
+    /// Only run a replica, until SIGTERM
     #[arg(long)]
     serve: bool,
     #[command(flatten)]
@@ -55,7 +55,7 @@ struct OldThingSpec {
     replicas: Option<i32>,
 }
 
-/// What is stored in an older version.
+/// A kind with objects in an older version.
 #[derive(CustomResource, Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[kube(group = "example.com", version = "v1", kind = "Moved", plural = "moved", namespaced)]
 struct MovedSpec {
@@ -109,7 +109,7 @@ fn check(what: &str, holds: bool) -> Result<()> {
     if holds { Ok(()) } else { Err(what.to_owned().into()) }
 }
 
-/// Until it holds; how long that took.
+/// Waits for a condition. Returns the elapsed time.
 async fn until(what: &str, holds: impl AsyncFn() -> Result<bool>) -> Result<Duration> {
     let started = Instant::now();
     let mut last = "it does not hold".to_owned();
@@ -124,7 +124,7 @@ async fn until(what: &str, holds: impl AsyncFn() -> Result<bool>) -> Result<Dura
     Err(format!("never came: {what}: {last}").into())
 }
 
-/// What `config/` has in a project: the kind, the configurations, the Service.
+/// Creates the objects of a project's `config/`: CRD, webhook configurations and Service.
 async fn install(client: &Client, ports: [u16; 2]) -> Result<()> {
     let create = PostParams::default();
     let version = |name: &str, storage: bool| {
@@ -175,7 +175,7 @@ fn register(manager: &mut Manager) {
     webhooks.conversion::<Thing>().spoke::<OldThing>();
 }
 
-/// A replica that runs until it is told to stop.
+/// A running replica and the sender that stops it.
 type Replica = (watch::Sender<bool>, tokio::task::JoinHandle<()>);
 
 async fn replica(options: &Options, port: u16) -> Result<Replica> {
@@ -201,7 +201,8 @@ struct Steps {
 }
 
 impl Steps {
-    /// Defaulted, validated, and converted, all of it by one object that is not there afterwards.
+    /// Creates, converts and deletes an object, and checks that an invalid one is rejected. Returns true if defaulting
+    /// and conversion worked.
     async fn works(&self, name: &str) -> Result<bool> {
         let created = self.things.create(&PostParams::default(), &thing(name, json!({ "mode": "fast" }))?).await?;
         let converted = self.old.get(name).await;
@@ -218,7 +219,6 @@ impl Steps {
         Ok(json!(secret.and_then(|secret| secret.data)))
     }
 
-    /// The certificate, and its authority.
     async fn chain(&self) -> Result<[String; 2]> {
         let data = self.secrets.get(CERT).await?.data.unwrap_or_default();
         let chain = data.get("tls.crt").map(|chain| chain.0.clone()).unwrap_or_default();
@@ -233,7 +233,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Changes the webhook that validates, whatever the operator thinks of it.
+    /// Changes the validating webhook like another client.
     async fn change_validating(&self, field: &str, value: Value) -> Result<()> {
         let patch = json!([{ "op": "replace", "path": format!("/webhooks/0/{field}"), "value": value }]);
         let patch = Patch::Json::<()>(serde_json::from_value(patch)?);
@@ -242,19 +242,19 @@ impl Steps {
         Ok(())
     }
 
-    /// What the API server trusts of it.
+    /// The `caBundle` of the validating webhook.
     async fn bundle(&self) -> Result<Value> {
         let api = Api::<ValidatingWebhookConfiguration>::all(self.client.clone());
         Ok(json!(api.get("things").await?.webhooks)[0]["clientConfig"]["caBundle"].clone())
     }
 
-    /// Why an object is refused; empty if it is not.
+    /// The error for an object; empty if it is accepted.
     async fn refusal(&self, name: &str, spec: Value) -> Result<String> {
         let created = self.things.create(&PostParams::default(), &thing(name, spec)?).await;
         Ok(created.err().map(|error| error.to_string()).unwrap_or_default())
     }
 
-    /// Fifty requests a second, while `meanwhile` goes on; how many there were, of which none failed.
+    /// Sends fifty requests per second during `meanwhile`. Fails if a request fails; returns their number.
     async fn under_load(self: &Arc<Self>, meanwhile: impl Future<Output = Result<()>>) -> Result<usize> {
         let (done, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let load = tokio::spawn({
@@ -291,7 +291,6 @@ impl Steps {
         Ok(sent.load(Ordering::SeqCst))
     }
 
-    /// Waits for another certificate than the one there is.
     async fn rotated(&self) -> Result<()> {
         let before = self.secret().await?["tls.crt"].clone();
         let other = async || Ok(self.secret().await?["tls.crt"] != before);
@@ -331,7 +330,8 @@ impl Steps {
         Ok(())
     }
 
-    /// With the certificate in files, which nobody keeps: what the API server does not trust is not asked.
+    /// Certificates from files: the operator does not maintain the `caBundle`, so an untrusted certificate is not
+    /// called.
     async fn files(&self, options: &Options, ports: [u16; 2]) -> Result<()> {
         let folder = std::env::temp_dir().join(format!("webhook-certificate-{}", std::process::id()));
         std::fs::create_dir(&folder)?;
@@ -402,7 +402,7 @@ impl Steps {
     }
 }
 
-/// The kind of [`Moved`] with these versions, of which the first is stored.
+/// The CRD of [`Moved`] with these versions; the first one is stored.
 fn moved(versions: &[&str]) -> Value {
     let schema =
         json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
@@ -412,7 +412,7 @@ fn moved(versions: &[&str]) -> Value {
     json!({ "spec": { "group": "example.com", "scope": "Namespaced", "names": names, "versions": versions } })
 }
 
-/// The manager migrates objects while they change, and the version that they were in is removed.
+/// Migrates objects while they change, and then removes the old version.
 async fn migrate(client: &Client, options: &Options, count: usize) -> Result<()> {
     let definitions = Api::<CustomResourceDefinition>::all(client.clone());
     let mut definition = moved(&["v1alpha1"]);
@@ -447,7 +447,7 @@ async fn migrate(client: &Client, options: &Options, count: usize) -> Result<()>
         async move {
             while !done.load(Ordering::SeqCst) {
                 let number = changes.fetch_add(1, Ordering::SeqCst);
-                // From behind, so that they meet.
+                // Backwards, so that the changes meet the migration.
                 let name = format!("moved-{}", count - 1 - number % count);
                 let patch =
                     Patch::Merge(json!({ "metadata": { "annotations": { "change": number.to_string() } } }));
@@ -498,7 +498,7 @@ async fn run(args: Args) -> Result<()> {
         stop(replica).await?;
     }
     steps.files(&options, ports).await?;
-    // Each change of a CRD makes the API server read all of its objects anew, so there are few of them from here on.
+    // After a CRD change the API server reads all objects again, so keep few of them from here on.
     steps.things.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
     steps.secrets.delete(CERT, &DeleteParams::default()).await?;
     options.webhook.webhook_cert_duration = LIFE;
@@ -507,7 +507,7 @@ async fn run(args: Args) -> Result<()> {
     steps.certificates().await?;
     stop(one).await?;
     stop(two).await?;
-    // Until the certificate has ended.
+    // Wait until the certificate expires.
     tokio::time::sleep(LIFE).await;
     let [_, expired] = steps.chain().await?;
     let [one, two] = [replica(&options, ports[0]).await?, replica(&options, ports[1]).await?];

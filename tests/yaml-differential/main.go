@@ -1,7 +1,7 @@
-// Prints the YAML that controller-gen would print for JSON values.
+// Prints JSON values as YAML, like controller-gen.
 //
-// Reads one JSON value a line. Answers one JSON value a line: the YAML text as a string, or null when the library
-// refuses the value or prints something that it reads back as another value.
+// Reads one JSON value per line. Answers one JSON value per line: the YAML text as a string, or null if the library
+// rejects the value or reads its own output back as another value.
 package main
 
 import (
@@ -55,7 +55,7 @@ func answer(line []byte) any {
 	return string(text)
 }
 
-// typed gives each number the Go type that it has in a Kubernetes object: a fraction or an exponent makes a float.
+// typed converts each number to its Go type in a Kubernetes object: a fraction or an exponent makes a float.
 func typed(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -84,7 +84,7 @@ func typed(value any) any {
 	}
 }
 
-// floats gives each number the type that the YAML reader gives it.
+// floats converts each number to the type of the YAML reader.
 func floats(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -1,4 +1,4 @@
-// The Go operator that the sample is measured against.
+// The Go operator of the benchmark.
 package main
 
 import (

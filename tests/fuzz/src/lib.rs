@@ -1,9 +1,9 @@
-//! What the fuzz targets share: a watch on inputs that end the process, counts, and mutators.
+//! Shared code of the fuzz targets: a watch for inputs that end the process, counters and mutators.
 
 pub mod mutate;
 mod object;
 pub mod properties;
-// Formatted as generated projects are.
+// Formatted like generated projects.
 #[rustfmt::skip]
 #[allow(dead_code, reason = "the manager uses all of it")]
 pub mod webhook;
@@ -15,11 +15,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use properties::Outcome;
 
-/// As in `main.rs`.
+/// The allocator of `main.rs`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Numbers are written once in so many inputs.
+/// Interval of writing the counters, in inputs.
 const EVERY: u64 = 256;
 
 thread_local! {
@@ -29,22 +29,23 @@ thread_local! {
 struct Watch {
     current: Option<File>,
     counts: Option<File>,
-    /// Inputs, those that were read, gave something, were refused.
+    /// Inputs: all, parsed, generated and refused.
     numbers: [u64; 4],
 }
 
-/// Runs `check` on an input, on the stack that `run` gives the process: as large as that of the program.
+/// Runs `check` on an input, with the stack size of the program.
 ///
-/// The input is in the file `FUZZ_CURRENT` meanwhile: a stack overflow ends the process before libFuzzer can save it.
+/// The file `FUZZ_CURRENT` holds the current input, because a stack overflow ends the process before libFuzzer can save
+/// it.
 pub fn run(check: fn(&str) -> Outcome, input: &[u8]) {
     WATCH.with_borrow_mut(|watch| watch.get_or_insert_with(Watch::start).run(check, input));
-    // proc_macro2 keeps every text that was parsed.
+    // proc_macro2 keeps every parsed text.
     proc_macro2::extra::invalidate_current_thread_spans();
 }
 
 impl Watch {
     fn start() -> Self {
-        // libFuzzer's hook ends the process at panics that are caught, too.
+        // libFuzzer's hook ends the process even for caught panics.
         std::panic::set_hook(Box::new(|info| eprintln!("{info}\n{}", std::backtrace::Backtrace::force_capture())));
         Self { current: open("FUZZ_CURRENT"), counts: open("FUZZ_COUNTS"), numbers: [0; 4] }
     }

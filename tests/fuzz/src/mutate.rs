@@ -1,4 +1,4 @@
-//! Mutators: one that knows brackets and words, so that most of what it makes is Rust still, and one for markers.
+//! Mutators: one for Rust that keeps brackets balanced, so that most results parse, and one for markers.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::webhook::reviews;
 
-/// Words that mean something where a name or a number stands.
+/// Tokens with a meaning for the parser or the schema.
 const WORDS: &str = "0 1 -1 255 256 65536 2147483648 9223372036854775807 18446744073709551615 18446744073709551616 \
     340282366920938463463374607431768211456 1e400 -0.0 1_000_000_000 0x7fff_ffff 1.5f32 'x' b'x' \"\" \"é\u{301}\u{202e}\" \
     b\"x\" r#\"\"# true false self Self super crate std None Some(0) () [] {} & * ? ! .. ..= ... => -> :: ; , < > << >> = == \
@@ -19,7 +19,7 @@ const WORDS: &str = "0 1 -1 255 256 65536 2147483648 9223372036854775807 1844674
     #[serde(flatten)] #[serde(untagged)] #[serde(transparent)] #[serde(rename=\"\")] #[schemars(with=\"T\")] \
     #[schemars(range(min=1,max=0))] #[cfg(test)] #[cfg(any())] #[cfg_attr(all(),serde(skip))] #[derive(Clone,JsonSchema)]";
 
-/// Lines that mean something between items or fields.
+/// Lines with a meaning between items or fields.
 const LINES: [&str; 34] = [
     "use super::*;",
     "use crate::a::*; mod a { pub use crate::b::*; } mod b { pub use crate::a::*; }",
@@ -79,10 +79,10 @@ static OTHERS: LazyLock<Vec<String>> = LazyLock::new(|| {
     texts
 });
 
-/// What is no Rust ends at the parser, so some more changes are tried before one of those is taken.
+/// The parser stops at invalid Rust, so try again before returning it.
 const TRIES: usize = 3;
 
-/// Changes the first `size` bytes of `data`, which has room for `max_size`; the answer is how many there are then.
+/// Mutates the first `size` bytes of `data`, which has room for `max_size`. Returns the new size.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = Random((u64::from(seed) << 8) | 1);
     let mut before = String::from_utf8_lossy(&data[..size]).into_owned();
@@ -108,7 +108,6 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
     store(&text, data, max_size)
 }
 
-/// What means something in a marker.
 const PIECES: [&str; 40] = [
     "+kubebuilder:rbac:", "+kubebuilder:rbac", "kubebuilder:", "+kubebuilder:printcolumn:", "groups=", "resources=",
     "resourceNames=", "verbs=", "urls=", "namespace=", "roleName=", "=", ",", ";", ":", "{", "}", "\"", "`", "'", "\\", "\\\"",
@@ -116,7 +115,6 @@ const PIECES: [&str; 40] = [
     "\u{feff}", "0x1", "1e3", "-",
 ];
 
-/// As [`mutate`], for the text of one marker.
 pub fn mutate_marker(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = Random((u64::from(seed) << 8) | 1);
     if random.below(8) == 0 {
@@ -137,7 +135,7 @@ pub fn mutate_marker(data: &mut [u8], size: usize, max_size: usize, seed: u32) -
     store(&text, data, max_size)
 }
 
-/// Below which a change leaves most reviews what they are.
+/// Places whose change usually keeps the review valid.
 const PLACES: [&str; 8] = [
     "/request",
     "/request/object",
@@ -149,7 +147,6 @@ const PLACES: [&str; 8] = [
     "/request/objects/0/metadata/annotations",
 ];
 
-/// As [`mutate`], for a review.
 pub fn mutate_review(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = reviews::Random((u64::from(seed) << 8) | 1);
     let review = serde_json::from_slice::<Value>(&data[..size]);
@@ -162,7 +159,6 @@ pub fn mutate_review(data: &mut [u8], size: usize, max_size: usize, seed: u32) -
     store(&review.to_string(), data, max_size)
 }
 
-/// As [`mutate`], for a JSON value of any sort.
 pub fn mutate_json(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = reviews::Random((u64::from(seed) << 8) | 1);
     let value = serde_json::from_slice::<Value>(&data[..size]);
@@ -173,19 +169,18 @@ pub fn mutate_json(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> 
     store(&value.to_string(), data, max_size)
 }
 
-/// A place in a text.
+/// A random character boundary.
 fn boundary(text: &str, random: &mut Random) -> usize {
     text.floor_char_boundary(random.below(text.len() + 1))
 }
 
-/// Writes as much of a text as there is room for, and says how much.
+/// Writes the text up to `max_size`. Returns the number of bytes.
 fn store(text: &str, data: &mut [u8], max_size: usize) -> usize {
     let length = text.floor_char_boundary(max_size);
     data[..length].copy_from_slice(&text.as_bytes()[..length]);
     length
 }
 
-/// The text with one change.
 fn change(text: &str, max_size: usize, random: &mut Random) -> String {
     let tokens = tokens(text);
     if tokens.is_empty() {
@@ -207,7 +202,7 @@ fn change(text: &str, max_size: usize, random: &mut Random) -> String {
             &format!(" {} ", WORDS.split_ascii_whitespace().nth(random.below(150)).unwrap_or("x")),
         ),
         5 | 6 => {
-            // Names that mean something else: circles come from here.
+            // Rename one occurrence: this makes cycles.
             let names: Vec<_> = tokens.iter().filter(|token| is_name(&text[(*token).clone()])).collect();
             if names.len() < 2 {
                 return replace(one, "x");
@@ -294,7 +289,7 @@ fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c == '_' || c.is_alphabetic())
 }
 
-/// From a token on, so many trees of tokens: a bracket counts with all to its other half.
+/// The range of `count` token trees from a token. A bracket includes its contents.
 fn trees(text: &str, tokens: &[Range<usize>], at: usize, count: usize) -> Range<usize> {
     let (mut depth, mut left, mut end) = (0_usize, count, at);
     while end < tokens.len() {
@@ -314,7 +309,7 @@ fn trees(text: &str, tokens: &[Range<usize>], at: usize, count: usize) -> Range<
     tokens[at].start..tokens[end.min(tokens.len() - 1)].end
 }
 
-/// Words, literals and single characters; no white space.
+/// Words, literals and single characters, without whitespace.
 fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut tokens = Vec::new();
     let mut characters = text.char_indices().peekable();

@@ -1,4 +1,4 @@
-//! What the manager's webhooks need of a kind.
+//! A kind for the manager's webhooks.
 
 use std::fmt::Debug;
 

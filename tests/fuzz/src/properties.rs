@@ -1,4 +1,5 @@
-//! What holds for any text: the whole way from a crate to its manifests ends, and gives the same answer again.
+//! Fuzz properties: from any text, the pipeline from crate to manifests terminates, and a second run gives the same
+//! result.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use memcached_sdk::source::{FeatureSelection, Pending, SourceTree, marker};
 use memcached_sdk::yaml;
 use serde_json::Value;
 
-/// A folder that does not exist: everything is in memory.
+/// A folder that does not exist: all files are in memory.
 const ROOT: &str = "/fuzz";
 
 const MANIFEST: &str = r#"[package]
@@ -35,18 +36,17 @@ serde_json = "1"
 serde_with = "3"
 "#;
 
-/// What became of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// All of it is Rust.
+    /// The text is valid Rust.
     pub parsed: bool,
-    /// There were CRDs, or a role that allows something.
+    /// The result has a CRD, or a role with a rule.
     pub generated: bool,
-    /// Something was refused or wrong.
+    /// The result has an error.
     pub refused: bool,
 }
 
-/// A crate in one text, each file after a line `//- path` and `src/lib.rs` before the first, gives CRDs or findings.
+/// A crate in one text gives CRDs or findings. `src/lib.rs` comes first, then each file after a line `//- path`.
 pub fn sources(text: &str) -> Outcome {
     let files = package(text);
     let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
@@ -67,7 +67,7 @@ pub fn sources(text: &str) -> Outcome {
     Outcome { parsed: is_rust(&found), generated: !crds.is_empty(), refused: found.has_errors() }
 }
 
-/// A crate in one text gives a role or findings; YAML readers read what was meant.
+/// A crate in one text gives a role or findings, and YAML readers read the role unchanged.
 pub fn markers(text: &str) -> Outcome {
     let files = package(text);
     let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
@@ -86,8 +86,7 @@ pub fn markers(text: &str) -> Outcome {
     Outcome { parsed: is_rust(&found), generated: allows, refused: found.has_errors() }
 }
 
-/// The text of a comment is a marker, which a role says again, and so does the marker that its rules are printed as; or it
-/// is said what is wrong with it.
+/// A comment is a marker or gives a finding. The marker's rules survive printing as a role and as markers.
 pub fn marker(text: &str) -> Outcome {
     let marker = match marker::parse(text) {
         Ok(marker) => RbacMarker::from(&marker),
@@ -115,7 +114,7 @@ pub fn marker(text: &str) -> Outcome {
     Outcome { parsed: true, generated: !rules.is_empty(), refused: false }
 }
 
-/// The permissions that the code of a crate uses are found, or it is said what could not be followed.
+/// A crate in one text gives its permissions, with a finding for each unresolved call.
 pub fn permissions(text: &str) -> Outcome {
     let files = package(text);
     let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
@@ -138,13 +137,13 @@ pub fn permissions(text: &str) -> Outcome {
     Outcome { parsed: is_rust(&found), generated: !uses.is_empty(), refused: !found.is_empty() }
 }
 
-/// Whether the answer is compared with that of a tree in which all was parsed at once. It takes as long as all the rest, so the
-/// fuzzer does it for some.
+/// Selects inputs whose result is compared with that of eager parsing. This takes as long as the rest, so the fuzzer
+/// does it for some.
 fn is_read_twice(text: &str) -> bool {
     cfg!(test) || text.len().is_multiple_of(8)
 }
 
-/// A lock file of the releases that are linked.
+/// A lock file with the linked releases.
 fn lock() -> String {
     let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
     let package = |name: &str, version: &str, source: &str, dependencies: &[&str]| {
@@ -200,7 +199,7 @@ fn answer(mut tree: SourceTree) -> (Vec<Crd>, Diagnostics) {
     (crds, found)
 }
 
-/// What a YAML reader makes of a document.
+/// Parses the emitted document with a YAML reader.
 fn read_again(document: &Value) -> Value {
     let text = yaml::document(document);
     serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -210,7 +209,7 @@ fn is_rust(found: &Diagnostics) -> bool {
     found.iter().all(|diagnostic| !matches!(diagnostic.code, Code::Syntax | Code::MissingModule))
 }
 
-/// A finding can be shown whatever it is about.
+/// Renders the findings, which must not panic.
 fn show(found: &mut Diagnostics) {
     found.sort();
     let (text, document) = (found.render(false), sarif::document(found));

@@ -1,4 +1,4 @@
-//! What answers reviews in the manager, without the server around it: the folder `webhook` is a link to its files.
+//! The manager's review handlers without its server. The folder `webhook` links to their files.
 
 mod admission;
 mod conversion;
@@ -57,7 +57,7 @@ impl Validating<()> for Thing {
     }
 }
 
-/// A body has a proper answer, whoever is asked: the webhook that sets defaults, the one that validates, or the conversion.
+/// Any body gets a valid response from the defaulting webhook, the validating one and the conversion.
 pub fn bodies(text: &str) -> Outcome {
     let body = text.as_bytes();
     let context = Arc::new(());
@@ -90,7 +90,7 @@ thread_local! {
     static KIND: Kind = Kind::new();
 }
 
-/// The saved data of a conversion does not change the object that it is on, nor pass the schema.
+/// Saved conversion data neither changes its object nor violates the schema.
 pub fn saved(text: &str) -> Outcome {
     let restored = KIND.with(|kind| kind.check(text)).unwrap_or_else(|error| panic!("{error}"));
     let parsed = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok();

@@ -1,4 +1,4 @@
-//! The programs of the control plane: those of `KUBEBUILDER_ASSETS`, else built once from `tests/control-plane`.
+//! Programs of the control plane, from `KUBEBUILDER_ASSETS` or built once from `tests/control-plane`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +20,7 @@ impl Assets {
                 let given = std::env::var_os("KUBEBUILDER_ASSETS").filter(|dir| !dir.is_empty()).map(PathBuf::from);
                 let program = |name: &str| match &given {
                     Some(dir) if dir.join(name).exists() => dir.join(name),
-                    // A folder of envtest has no kube-controller-manager.
+                    // An envtest folder has no kube-controller-manager.
                     _ => built().join(name),
                 };
                 Self {
@@ -34,7 +34,7 @@ impl Assets {
     }
 }
 
-/// The folder that `tests/control-plane/build` has filled; it does nothing when that is so already.
+/// The folder of `tests/control-plane/build`, which is built if it is missing.
 fn built() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {

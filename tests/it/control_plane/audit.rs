@@ -1,4 +1,4 @@
-//! The audit log: what was asked of the API server, by whom, with which answer.
+//! Reads the audit log: requests with user and response code.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use k8s_openapi::jiff::Timestamp;
 use serde_json::Value;
 
-/// Every request once, when it is answered; a watch when it begins, too.
+/// Logs each request once when it completes, and a watch also when it starts.
 pub(super) const POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -16,8 +16,7 @@ rules:
 - level: Metadata
 ";
 
-/// Nothing of the control plane and of the user `admin`, whose requests are many; but the API server's own leases, which
-/// are a clock.
+/// Omits the control plane and the user `admin`, who send many requests. The API server's leases stay as a clock.
 pub(crate) const OF_OPERATORS: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -30,7 +29,7 @@ rules:
 - level: Metadata
 ";
 
-/// What became of each write to a Memcached and to what an operator makes for it, and of the rest that it happened.
+/// Logs the response of each write to a Memcached or an owned object, and the metadata of other requests.
 pub(crate) const WITH_VERSIONS: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -53,18 +52,18 @@ pub(crate) struct Request {
     pub(crate) time: Timestamp,
     pub(crate) user: String,
     pub(crate) verb: String,
-    /// With the subresource, if it is one: `memcacheds/status`.
+    /// Includes the subresource: `memcacheds/status`.
     pub(crate) resource: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) path: String,
     pub(crate) code: u64,
-    /// The resource version of the object that was answered, where the policy has answers.
+    /// Resource version in the response, if the policy logs responses.
     pub(crate) version: Option<String>,
 }
 
 impl Request {
-    /// Whether it changes anything; a lease is renewed for ever.
+    /// Returns true for writes. Lease renewals do not count, because they never stop.
     pub(crate) fn writes(&self) -> bool {
         !matches!(self.verb.as_str(), "get" | "list" | "watch") && self.resource != "leases"
     }
@@ -74,17 +73,16 @@ impl Request {
     }
 }
 
-/// The requests of the log so far, in its order.
 pub(crate) fn requests(log: &Path) -> Vec<Request> {
     events(log).iter().map(request).collect()
 }
 
-/// The same as the API server wrote it: objects of `audit.k8s.io`.
+/// The raw objects of `audit.k8s.io`.
 pub(crate) fn events(log: &Path) -> Vec<Value> {
     Log::of(log).unread()
 }
 
-/// A log that grows: each line is read once.
+/// A growing log; each line is parsed once.
 pub(crate) struct Log {
     path: PathBuf,
     position: u64,
@@ -96,21 +94,21 @@ impl Log {
         Self { path: path.to_owned(), position: 0, requests: Vec::new() }
     }
 
-    /// The requests so far, in the order of their answers.
+    /// All requests so far, ordered by response.
     pub(crate) fn read(&mut self) -> &[Request] {
         let new = self.unread();
         self.requests.extend(new.iter().map(request));
         &self.requests
     }
 
-    /// What has come since it was read last.
+    /// New events since the last read.
     fn unread(&mut self) -> Vec<Value> {
         let mut events = Vec::new();
         let mut file = File::open(&self.path).unwrap();
         file.seek(SeekFrom::Start(self.position)).unwrap();
         let mut reader = BufReader::new(file);
         let mut line = String::new();
-        // The last line may be half-written.
+        // The last line may be incomplete.
         while reader.read_line(&mut line).unwrap() > 0 && line.ends_with('\n') {
             self.position += line.len() as u64;
             events.push(serde_json::from_str(&line).unwrap());

@@ -1,10 +1,9 @@
-//! Three replicas of the Memcached operator on a real control plane, and failures: processes that are killed, asked to
-//! end or stopped for longer than a lease, networks that refuse or hold everything back, the API server restarted, etcd
-//! paused. All the while there is something to write. The audit log shows afterwards whether anybody wrote who did not
-//! lead; and after each round one replica leads and everything is as it should be.
+//! Three replicas of the Memcached operator under failures: processes are killed, terminated or paused longer than the
+//! lease, networks refuse or stall, the API server restarts, etcd pauses. The operator always has work. The audit log
+//! must show no write outside leadership. After each round, one replica leads and all objects have converged.
 //!
-//! Ten rounds follow from each seed. `CHAOS_SEED` is the first one, `CHAOS_ROUNDS` how many rounds, `CHAOS_RESULTS` a
-//! file that remembers what is done; `make chaos` is the long run.
+//! A seed determines ten rounds. `CHAOS_SEED` is the first seed and `CHAOS_ROUNDS` the number of rounds.
+//! `CHAOS_RESULTS` names a file of completed rounds. `make chaos` is the long run.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
@@ -32,10 +31,10 @@ mod results;
 mod workload;
 
 const REPLICAS: [&str; 3] = ["replica-a", "replica-b", "replica-c"];
-/// The lease lasts a second longer.
+/// One second less than the lease duration.
 const RENEW_DEADLINE: Duration = Duration::from_secs(2);
 const ROUNDS_OF_A_SEED: usize = 10;
-/// Ten times what a round takes to settle on two busy cores.
+/// Ten times the usual time to settle on two busy cores.
 const LIMIT: Duration = Duration::from_secs(180);
 
 #[test]
@@ -65,15 +64,15 @@ struct World {
     random: Random,
     workload: Workload,
     api: Api,
-    // Dropped in this order: clients before their server.
+    // The drop order matters: clients before their server.
     _without_tls: Process,
     replicas: Vec<Replica>,
     plane: ControlPlane,
-    /// Which replica led when all was well.
+    /// Index of the replica that led when the cluster was healthy.
     leader: usize,
 }
 
-/// What was done to whom, and when, since 1970.
+/// A fault, the affected replicas and the time since 1970.
 struct Incident {
     fault: Fault,
     leader: String,
@@ -82,7 +81,7 @@ struct Incident {
 }
 
 impl World {
-    /// One replica leads, and there is work.
+    /// Starts with one leader and a running workload.
     fn start(seed: u64) -> Self {
         let project = Project::sample();
         let mut plane = ControlPlane::audited(evidence::POLICY);
@@ -97,7 +96,7 @@ impl World {
         Self { seed, random: Random(seed), workload, api, _without_tls: without_tls, replicas, plane, leader: 0 }
     }
 
-    /// The rounds of its seed, and the judgement on them.
+    /// Runs the rounds of the seed and judges them.
     fn suffer(mut self) -> Vec<RoundResult> {
         let clocks = (SystemTime::now(), Instant::now());
         self.settle(Duration::ZERO);
@@ -172,7 +171,7 @@ impl World {
         }
     }
 
-    /// Returns when nothing is wrong any more but what the operator has to make good.
+    /// Ends the fault. The operator has to repair the rest.
     fn heal(&mut self, fault: Fault) {
         match fault {
             Fault::RestartApiServer => self.plane.api_server().restart(),
@@ -186,7 +185,7 @@ impl World {
         ready.unwrap_or_else(|error| panic!("seed {}: {error}\n{}", self.seed, self.state()));
     }
 
-    /// Waits until one replica leads, has renewed the Lease since `since`, and has left nothing to do.
+    /// Waits until one replica leads, has renewed the Lease since `since`, and all objects have converged.
     fn settle(&mut self, since: Duration) {
         self.workload.halt();
         let settled = wait::until(LIMIT, || {
@@ -200,7 +199,7 @@ impl World {
         self.workload.go_on();
     }
 
-    /// The only replica that thinks that it leads, when all contend.
+    /// The only replica that claims to lead, once all contend.
     fn leader(&self) -> Result<usize, String> {
         let silent = self.replicas.iter().find(|replica| replica.identity().is_none());
         if let Some(silent) = silent {
@@ -232,7 +231,7 @@ impl World {
 }
 
 impl Incident {
-    /// How long it took until somebody led again, and whether that was somebody else.
+    /// Returns the time until the next leadership and whether the leader changed.
     fn failover(&self, leases: &[LeaseWrite]) -> (Duration, bool) {
         let outage = self.fault.is_outage();
         let since = if outage { self.over } else { self.began };

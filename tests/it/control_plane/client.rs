@@ -1,4 +1,4 @@
-//! What authors ask of the server through the manager of a project, on a real API server: `tests/client`.
+//! Client calls of operator authors through a project's manager: `tests/client`.
 
 use std::time::Duration;
 

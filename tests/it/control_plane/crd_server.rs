@@ -1,5 +1,5 @@
-//! The API server judges the checks: what they let pass it creates without a warning and keeps as it is, and what they find
-//! it refuses or warns about. Requests are dry runs, which go through all of the server but its storage.
+//! Compares the CRD checks with an API server. It must accept a CRD without a finding, unchanged and without a warning,
+//! and reject or warn about a CRD with a finding. Requests are dry runs, which skip only the storage.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::control_plane::ControlPlane;
 use crate::{http, wait};
 
-/// Every CRD of the fixtures, each version on its own, by file and kind.
+/// Each version of each CRD in the fixtures, by file and kind.
 fn fixtures() -> Vec<(String, Crd)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut crds = Vec::new();
@@ -33,7 +33,7 @@ fn fixtures() -> Vec<(String, Crd)> {
             std::fs::copy(&file, package.path().join(format!("src/{module}.rs"))).unwrap();
             std::fs::write(package.path().join("src/main.rs"), format!("mod {module};\nfn main() {{}}\n")).unwrap();
             let (mut tree, _) = k8s::load(package.path()).unwrap();
-            // What is refused before it is a CRD is the oracle's to judge.
+            // The oracle covers types that are refused earlier.
             for mut definition in crd::read_definitions(&mut tree).0.0 {
                 definition.value["spec"]["versions"][0]["storage"] = json!(true);
                 let name = format!("{module} {}", definition.key().1);
@@ -45,7 +45,7 @@ fn fixtures() -> Vec<(String, Crd)> {
     crds
 }
 
-/// A CRD for each format of a type.
+/// A CRD for each type and format.
 fn formats() -> Vec<(String, Crd)> {
     let formats = [
         ("integer", "int8 int16 int32 int64 int128 int uint8 uint16 uint32 uint64 uint128 uint"),
@@ -62,7 +62,7 @@ fn formats() -> Vec<(String, Crd)> {
         .collect()
 }
 
-/// CRDs of schemas that types don't give, but a crdgen of the project itself may.
+/// Schemas that no type has, but that a project's own crdgen may print.
 fn schemas() -> Vec<(String, Crd)> {
     let fields = json!({ "a": { "type": "string" } });
     let list = json!({ "type": "array", "items": { "type": "string" } });
@@ -125,7 +125,7 @@ fn schemas() -> Vec<(String, Crd)> {
         json!({ "type": "integer", "oneOf": [{ "minimum": 1 }, { "maximum": 3 }], "default": 2 }),
         json!({ "type": "integer", "not": { "enum": [2] }, "default": 2 }),
         json!({ "type": "integer", "allOf": [{ "minimum": 1 }], "default": 0 }),
-        // The structure.
+        // Structure.
         json!({ "type": "object", "patternProperties": { "^a": { "type": "string" } } }),
         json!({ "type": "string", "id": "a" }),
         json!({ "type": "string", "$schema": "http://json-schema.org/draft-04/schema#" }),
@@ -214,7 +214,7 @@ fn schemas() -> Vec<(String, Crd)> {
     .collect()
 }
 
-/// A CRD for each regular expression: what Go has, and what Rust and others have.
+/// A CRD for each pattern, with syntax of Go, Rust and others.
 fn patterns() -> Vec<(String, Crd)> {
     [
         "^[a-z]([-a-z0-9]*[a-z0-9])?$",
@@ -302,7 +302,7 @@ fn patterns() -> Vec<(String, Crd)> {
     .collect()
 }
 
-/// CRDs that differ in something besides the schema.
+/// CRDs that differ outside the schema.
 fn others() -> Vec<(String, Crd)> {
     let long = "a".repeat(64);
     let paths = |paths: &[&str]| -> Value { paths.iter().map(|path| json!({ "jsonPath": path })).collect() };
@@ -421,7 +421,7 @@ fn others() -> Vec<(String, Crd)> {
 
 const VERSION: &str = "/spec/versions/0";
 
-/// Changes a value as a JSON merge patch does.
+/// Applies a JSON merge patch.
 fn merge(value: &mut Value, patch: Value) {
     match patch {
         Value::Object(patch) if value.is_object() => {
@@ -437,7 +437,6 @@ fn of_value(crd: Value) -> Crd {
     crd::merge(crd::Definition::split(crd, None)).0.pop().unwrap()
 }
 
-/// The CRD of a kind with this `spec`.
 fn thing(spec: &Value) -> Crd {
     let value = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -455,7 +454,7 @@ fn thing(spec: &Value) -> Crd {
     of_value(value)
 }
 
-/// What the server says of a CRD: the object as it would be stored, and why not or what it warns of.
+/// Creates a CRD as a dry run. Returns the object that would be stored, or the error or warning.
 fn ask(port: u16, crd: &Value) -> Result<Value, String> {
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
     let (head, text) = http::post(port, path, &crd.to_string())?;
@@ -467,7 +466,7 @@ fn ask(port: u16, crd: &Value) -> Result<Value, String> {
     if warnings.is_empty() { Ok(answer) } else { Err(warnings.join("\n")) }
 }
 
-/// What the API server fills in is dropped, unless the CRD that was sent has it.
+/// Drops the API server's defaults, unless the sent CRD has them.
 fn without_defaults(mut stored: Value, sent: &Value) -> Value {
     let mut stored = crd::canonical(stored.take());
     for key in ["uid", "generation", "managedFields"] {
@@ -486,7 +485,7 @@ fn without_defaults(mut stored: Value, sent: &Value) -> Value {
     stored
 }
 
-/// JSON has one kind of numbers: `1.0` and `1` are the same.
+/// JSON does not distinguish `1.0` and `1`.
 fn exact(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64()),
@@ -515,7 +514,7 @@ fn what_passes_the_checks_is_created_and_what_does_not_is_refused() {
             }
         }
         let found = structural::check(&crd);
-        // These are about kubectl, not about the server.
+        // These two are about kubectl, not about the server.
         let finding = found.iter().find(|finding| !matches!(finding.code, Code::CrdSize | Code::ShortName));
         match (finding, ask(port, &crd.value)) {
             (None, Ok(stored)) => {
@@ -528,7 +527,7 @@ fn what_passes_the_checks_is_created_and_what_does_not_is_refused() {
                 }
             }
             (Some(_), Err(_)) => refused += 1,
-            // What only Go can't compile is left to the server.
+            // The checks ignore patterns that only Go rejects.
             (None, Err(_)) if name.starts_with("pattern ") => {}
             (None, Err(said)) => writeln!(wrong, "== {name} passes the checks, but the server says {said}").unwrap(),
             (Some(finding), Ok(_)) => {

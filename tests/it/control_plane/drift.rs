@@ -1,4 +1,4 @@
-//! What others change of the objects that an operator applies, field by field, on a real API server: `tests/drift`.
+//! Drift of the objects that an operator applies, field by field, on a real API server: `tests/drift`.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn what_others_change_is_what_an_apply_makes_of_it() {
             manifest["dependencies"]["http"] = http;
         },
         args: vec!["--health-probe-bind-address=0".to_owned()],
-        // Each of the edits is given a minute; all of them take one on two idle cores.
+        // A minute for each edit; all of them take one minute on two idle cores.
         limit: Duration::from_secs(1200),
         success: "all is as it would be",
     };
@@ -31,8 +31,8 @@ fn what_others_change_is_what_an_apply_makes_of_it() {
     assert_eq!(summaries.len(), 6, "{output}");
     assert!(summaries.iter().all(|words| number(words, 2) >= 5), "{output}");
     assert!(summaries.iter().map(|words| number(words, 2)).sum::<u64>() >= 100, "{output}");
-    // The port of the Service, and that of the container.
+    // The ports of the Service and of the container.
     assert!(summaries.iter().map(|words| number(words, 4)).sum::<u64>() >= 2, "{output}");
-    // Half of them within a second, whatever else the machine does.
+    // The median is below a second, even on a busy machine.
     assert!(summaries.iter().all(|words| number(words, 8) < 1000), "{output}");
 }

@@ -1,5 +1,5 @@
-//! The Memcached operator on a real control plane, from the command that generates it to the last garbage collected: run
-//! under a ServiceAccount that has the generated roles and nothing else.
+//! The Memcached operator on a real control plane, from generation to garbage collection. It runs under a
+//! ServiceAccount with the generated roles only.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,14 +18,13 @@ mod confined;
 mod life;
 mod switched_on;
 
-/// Where the Memcacheds of these tests are.
 const NAMESPACE: &str = "e2e";
 const ROLE: &str = "memcached-operator-manager-role";
 const IDENTITY: &str = "system:serviceaccount:memcached-operator-system:memcached-operator-controller-manager";
-/// Ten times what a step takes on two busy cores.
+/// Ten times a usual step on two busy cores.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The deployed project on a control plane of its own.
+/// The deployed project on its own control plane.
 struct World {
     operator: Option<Process>,
     probes: u16,
@@ -35,7 +34,7 @@ struct World {
 }
 
 impl World {
-    /// Everything of `config/default`, but no operator.
+    /// Applies `config/default` without an operator.
     fn deploy() -> Self {
         let project = Project::sample();
         let plane = ControlPlane::start();
@@ -45,7 +44,6 @@ impl World {
         Self { operator: None, probes, metrics, plane, project }
     }
 
-    /// With everything switched on that `config/default` switches on.
     fn start_operator(&mut self) {
         let account = self.plane.service_account(SYSTEM, ACCOUNT);
         let env = [
@@ -68,7 +66,6 @@ impl World {
         self.operator.as_mut().unwrap()
     }
 
-    /// Asks the operator's probe server.
     fn probe(&self, path: &str) -> Result<(), String> {
         http::get(self.probes, path).map(drop)
     }
@@ -77,7 +74,6 @@ impl World {
         &self.plane.admin
     }
 
-    /// Runs `kubectl -n NAMESPACE`.
     #[track_caller]
     fn run(&self, args: &[&str]) -> String {
         self.kubectl().run(&[&["-n", NAMESPACE], args].concat())
@@ -97,13 +93,12 @@ impl World {
         self.kubectl().get(&["-n", NAMESPACE, kind, name])
     }
 
-    /// Waits until an object is as `condition` wants it.
     #[track_caller]
     fn wait_for(&self, what: &str, kind: &str, name: &str, condition: impl Fn(&Value) -> bool) -> Value {
         self.kubectl().wait_for(what, &["-n", NAMESPACE, kind, name], condition)
     }
 
-    /// Waits for the Deployment of a Memcached, with that many replicas.
+    /// Waits until the Deployment of a Memcached has this number of replicas.
     #[track_caller]
     fn deployment(&self, name: &str, replicas: u64) -> Value {
         self.kubectl().wait(&format!("the Deployment of `{name}`"), LIMIT, || self.has_deployment(name, replicas))
@@ -118,13 +113,13 @@ impl World {
         }
     }
 
-    /// Does what a kubelet would: says that these pods run and are ready.
+    /// Acts as the kubelet: marks these pods as running and ready.
     fn run_pods(&self, pods: &[String]) {
         for pod in pods {
             let now = "2026-01-01T00:00:00Z";
             let ready = json!({ "type": "Ready", "status": "True", "lastTransitionTime": now });
             let status = json!({ "status": { "phase": "Running", "conditions": [ready] } }).to_string();
-            // A pod of an older rollout may be gone by now.
+            // A pod of an older rollout may be gone.
             let _ = self.kubectl().attempt(
                 &["-n", NAMESPACE, "patch", "pod", pod, "--subresource=status", "--type=merge", "-p", &status],
                 "",
@@ -132,7 +127,7 @@ impl World {
         }
     }
 
-    /// The names of the pods that are there for a Memcached, sorted; found by owner, not by label.
+    /// Sorted names of a Memcached's pods, found by owner reference, not by label.
     fn pods(&self, name: &str) -> Vec<String> {
         let of = |kind: &str, owner: &Value| -> Vec<Value> {
             let list = self.kubectl().get(&["-n", NAMESPACE, kind]).unwrap();
@@ -151,7 +146,7 @@ impl World {
         pods
     }
 
-    /// Waits until the status of a Memcached tells of all its pods, which run.
+    /// Waits until the status of a Memcached lists all its pods as running.
     #[track_caller]
     fn all_run(&self, name: &str, size: u64) -> Value {
         self.kubectl().wait(&format!("`{name}` to run {size} pods"), LIMIT, || {
@@ -177,13 +172,13 @@ impl World {
         })
     }
 
-    /// What the operator asked for, as the API server wrote it down.
+    /// The operator's requests in the audit log.
     fn requests(&self) -> Vec<Request> {
         let requests = audit::requests(&self.plane.audit_log());
         requests.into_iter().filter(|request| request.user == IDENTITY).collect()
     }
 
-    /// Waits until the operator has written nothing for some seconds: how many requests it has made.
+    /// Waits for some seconds without a write of the operator. Returns the number of its requests.
     fn wait_until_at_rest(&self) -> usize {
         let quiet = Duration::from_secs(5);
         let mut last = (self.writes().len(), Instant::now());
@@ -202,10 +197,10 @@ impl World {
     }
 }
 
-/// What `rbac verify` says in a project about what the operator has asked for.
+/// Runs `rbac verify` in a project on the operator's requests.
 fn verify(plane: &ControlPlane, project: &Path) -> Run {
     let sandbox = Sandbox::new();
-    // The last line may be half-written.
+    // The last line may be incomplete.
     let text = std::fs::read_to_string(plane.audit_log()).unwrap();
     sandbox.file("audit.log", &text[..=text.rfind('\n').unwrap()]);
     let log = sandbox.path("audit.log").display().to_string();
@@ -230,12 +225,10 @@ fn uid(object: &Value) -> String {
     object["metadata"]["uid"].as_str().unwrap().to_owned()
 }
 
-/// The first container of a Deployment.
 fn container(deployment: &Value) -> &Value {
     &deployment["spec"]["template"]["spec"]["containers"][0]
 }
 
-/// The requests that were refused for lack of permission.
 fn forbidden(requests: &[Request]) -> Vec<&Request> {
     requests.iter().filter(|request| request.code == 403).collect()
 }
@@ -281,7 +274,7 @@ fn objects_appear(world: &World) {
         assert_eq!(service["spec"]["selector"], deployment["spec"]["selector"]["matchLabels"]);
         assert_eq!(service["spec"]["ports"][0]["port"], container(deployment)["ports"][0]["containerPort"]);
     }
-    // No Memcached selects the pods of another one.
+    // No Memcached selects the pods of another.
     let selectors: BTreeSet<_> =
         [&one, &two, &none].map(|deployment| deployment["spec"]["selector"].to_string()).into_iter().collect();
     assert_eq!(selectors.len(), 3, "{selectors:?}");
@@ -487,7 +480,7 @@ fn every_request_was_allowed_and_every_rule_was_used(world: &World) {
     let requests = world.requests();
     assert_eq!(forbidden(&requests), Vec::<&Request>::new());
 
-    // Nobody but the parts of the control plane, the test and this ServiceAccount has asked for anything but health.
+    // Except for health checks, all requests are from the control plane, the test or this ServiceAccount.
     let all = audit::requests(&world.plane.audit_log());
     let strangers: Vec<_> = all
         .iter()
@@ -505,7 +498,7 @@ fn every_request_was_allowed_and_every_rule_was_used(world: &World) {
     a_wrong_marker_is_found(world);
 }
 
-/// The counter-check: a permission too many, and one too few.
+/// Counter-check: one permission too many and one too few.
 fn a_wrong_marker_is_found(world: &World) {
     let controller = "src/controller/memcached.rs";
     for (from, to, expected) in [
@@ -535,7 +528,7 @@ fn metrics_are_scraped(world: &World) {
     world.kubectl().wait("the metrics", LIMIT, || world.kubectl().scrape(world.metrics, &user));
 }
 
-/// The counter-check of `every_request_was_allowed_and_every_rule_was_used`.
+/// Counter-check of `every_request_was_allowed_and_every_rule_was_used`.
 #[test]
 fn a_rule_taken_from_the_role_is_a_refusal_that_is_found() {
     let mut world = World::deploy();
@@ -560,7 +553,7 @@ fn a_rule_taken_from_the_role_is_a_refusal_that_is_found() {
     assert!(run.err().contains("services` was requested by `Manager::objects::<Service>` and refused"), "{run}");
 }
 
-/// A replica that stands by, whose writes are not sent, serves metrics as every other.
+/// A standby replica, whose gate is shut, also serves metrics.
 #[test]
 fn metrics_are_for_those_who_may_read_them() {
     let world = World::deploy();
@@ -618,7 +611,7 @@ fn metrics_are_for_those_who_may_read_them() {
     }
     assert_eq!(reviews(), [tokens + 2, accesses + 1]);
 
-    // The counter-check of the role that the reviews need.
+    // Counter-check: without this role, reviews fail.
     world.run(&["delete", "clusterrolebinding", "memcached-operator-metrics-auth-rolebinding"]);
     world.kubectl().wait("the reviews to be refused", LIMIT, || match scrape(account("prometheus")) {
         Err(error) if error.contains("Authentication failed") => Ok(()),
@@ -627,7 +620,7 @@ fn metrics_are_for_those_who_may_read_them() {
     assert!(operator.log_text().contains("tokenreviews.authentication.k8s.io is forbidden"), "{}", operator.log_text());
 }
 
-/// The parts of `config/default` that are commented out at first.
+/// The parts of `config/default` that are commented out.
 #[test]
 fn the_options_of_config_can_be_switched_on() {
     let world = World::deploy();
@@ -669,7 +662,7 @@ fn the_options_of_config_can_be_switched_on() {
     assert_eq!(pod["volumes"][0]["secret"]["secretName"], "metrics-server-cert");
 }
 
-/// The counter-check of everything that waits for what the operator does.
+/// Counter-check of the waits: they fail without an operator.
 #[test]
 fn an_operator_that_does_not_run_is_found() {
     let world = World::deploy();

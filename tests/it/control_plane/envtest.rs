@@ -1,4 +1,4 @@
-//! The tests on an API server that a new project has, as its owner runs them: `cargo test` with `KUBEBUILDER_ASSETS`.
+//! The API server tests of a new project, run by `cargo test` with `KUBEBUILDER_ASSETS`.
 
 use std::path::PathBuf;
 use std::process::Output;
@@ -13,7 +13,6 @@ fn test(project: &Sandbox, test: &str, assets: &str) -> Output {
     generated::cargo(project.root(), &["test", "--test", test]).env("KUBEBUILDER_ASSETS", assets).output().unwrap()
 }
 
-/// The folder for `KUBEBUILDER_ASSETS`.
 pub(crate) fn assets() -> String {
     let etcd = Assets::find().etcd;
     etcd.parent().unwrap().to_str().unwrap().to_owned()
@@ -23,7 +22,7 @@ fn said(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
 }
 
-/// Runs a test of the project that these commands make, in a folder that cargo builds once.
+/// Runs a test of the project that these commands create, in a folder that is built once.
 fn check(name: &str, tested: &str, commands: &[&str]) -> Sandbox {
     let project = Sandbox::lasting(name, &[]);
     std::fs::create_dir_all(project.root()).unwrap();
@@ -47,7 +46,7 @@ fn check(name: &str, tested: &str, commands: &[&str]) -> Sandbox {
     project
 }
 
-/// The test fails on a server, and says why.
+/// Fails unless the test fails with this reason.
 #[track_caller]
 fn fails(project: &Sandbox, tested: &str, why: &str) {
     let _building = generated::building();
@@ -57,7 +56,7 @@ fn fails(project: &Sandbox, tested: &str, why: &str) {
     assert_eq!(running(tested), [""; 0]);
 }
 
-/// The folders of servers that still run.
+/// The folders of servers that are still running.
 fn running(tested: &str) -> Vec<String> {
     let folder = folder(tested).display().to_string();
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
@@ -78,7 +77,7 @@ fn a_controller_that_runs_an_image_is_tested_on_a_server() {
 #[test]
 fn a_controller_that_is_not_written_is_tested_on_a_server() {
     let project = check("envtest-plain", "envtest_memcached", &["api"]);
-    // The server has judged it: without a CRD it serves no such kind.
+    // The server decides: without a CRD it does not serve the kind.
     std::fs::remove_file(project.path(CRD)).unwrap();
     fails(&project, "envtest_memcached", "is not served by the cluster");
 }
@@ -88,7 +87,7 @@ fn webhooks_are_tested_on_a_server() {
     let tested = "envtest_webhook_v1alpha1_memcached";
     let webhooks = "webhook --defaulting --programmatic-validation";
     let project = check("envtest-webhook", tested, &["api --controller=false", webhooks]);
-    // The server has asked them.
+    // The server calls the webhook.
     let errors = "let errors = FieldErrors::new();";
     let refused = "let mut errors = FieldErrors::new();\n        errors.forbidden(\"spec\", \"not today\");";
     project.replace("src/webhook/v1alpha1/memcached.rs", errors, refused);

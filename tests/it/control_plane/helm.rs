@@ -1,4 +1,4 @@
-//! Charts, which helm judges: they render what kustomize does, and a release of them comes, changes and goes.
+//! Charts: helm renders the same objects as kustomize, and a release installs, upgrades and uninstalls.
 
 mod property;
 
@@ -14,10 +14,10 @@ use crate::control_plane::tool::tool;
 use crate::control_plane::{self, ControlPlane};
 use crate::sandbox::Sandbox;
 
-/// The objects of a stream, by kind and name; those of the namespaces of a team also by namespace.
+/// Objects of a stream by kind and name; those in a team's namespace also by namespace.
 type Objects = BTreeMap<String, Value>;
 
-/// `HELM`, else that of `tests/helm`.
+/// `HELM`, or the program in `tests/helm`.
 fn program() -> PathBuf {
     let given = std::env::var_os("HELM").filter(|given| !given.is_empty());
     given.map_or_else(|| tool("helm", "helm.sh/helm/v3/cmd/helm"), PathBuf::from)
@@ -29,14 +29,14 @@ pub(crate) fn helm(sandbox: &Sandbox, kubeconfig: Option<&Path>, arguments: &str
     for (name, folder) in [("HELM_CACHE_HOME", "cache"), ("HELM_CONFIG_HOME", "config"), ("HELM_DATA_HOME", "data")] {
         command.env(name, sandbox.path("helm").join(folder));
     }
-    // Without a cluster there must be none.
+    // Without a cluster, helm must not find another kubeconfig.
     command.env("KUBECONFIG", kubeconfig.unwrap_or(Path::new("/dev/null")));
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// A folder with the chart of a project, and what kustomize renders, but for the Namespace, which Helm makes.
+/// A folder with the chart, and the objects of kustomize without the Namespace, which Helm creates.
 fn chart(project: &Project) -> (Sandbox, Objects) {
     let sandbox = Sandbox::new();
     sandbox.file("dist/install.yaml", project.rendered());
@@ -46,12 +46,10 @@ fn chart(project: &Project) -> (Sandbox, Objects) {
     (sandbox, objects)
 }
 
-/// What a release of the chart has, as text.
 pub(super) fn template(sandbox: &Sandbox, release: &str, flags: &str) -> String {
     helm(sandbox, None, &format!("template {release} dist/chart {flags}")).unwrap()
 }
 
-/// What a release of the chart has.
 fn released(sandbox: &Sandbox, release: &str, flags: &str) -> Objects {
     objects(&template(sandbox, release, flags))
 }
@@ -69,7 +67,7 @@ fn objects(text: &str) -> Objects {
     objects
 }
 
-/// Without what a chart says besides: its labels, that a CRD is kept, and fields that say nothing.
+/// Drops the chart's additions: its labels, the keep annotation of CRDs, and empty fields.
 pub(super) fn comparable(mut objects: Objects) -> Objects {
     for object in objects.values_mut() {
         let metadata = object["metadata"].as_object_mut().unwrap();
@@ -102,7 +100,6 @@ fn prune(value: &mut Value) {
     }
 }
 
-/// A project with some of what can be switched on.
 struct Project {
     name: &'static str,
     flags: &'static str,
@@ -115,7 +112,6 @@ impl Project {
         Self { name, flags, commands, rendered: OnceLock::new() }
     }
 
-    /// What kustomize makes of it.
     fn rendered(&self) -> &str {
         self.rendered.get_or_init(|| {
             let sandbox = Sandbox::project(self.flags);
@@ -183,7 +179,7 @@ fn a_chart_renders_what_kustomize_does() {
     }
 }
 
-/// No object of one release is one of another, and none says a name of the first.
+/// Two releases share no object, and the second one mentions no name of the first.
 #[test]
 fn two_releases_have_nothing_in_common() {
     for project in &PROJECTS {
@@ -199,7 +195,6 @@ fn two_releases_have_nothing_in_common() {
     }
 }
 
-/// What each switch takes away.
 #[test]
 fn switches_take_their_objects_away() {
     let mut text = String::new();
@@ -239,7 +234,7 @@ fn difference(object: &str, with: &Value, without: &Value) -> String {
     format!("  {object}:\n{lines}")
 }
 
-/// The paths of all values that are true.
+/// Paths of all values that are true.
 fn switches(values: &Value, path: &str) -> Vec<String> {
     let fields = values.as_object().into_iter().flatten();
     let below = fields.filter(|(key, _)| *key != "manager").flat_map(|(key, value)| {
@@ -283,14 +278,14 @@ fn values_are_used_and_checked() {
     }
 }
 
-/// The variable, the Roles with their bindings and the selectors of webhooks follow the list of a release.
+/// The variable, the Roles with their bindings and the webhook selectors follow the release's list.
 #[test]
 fn watched_namespaces_are_a_value() {
     let (sandbox, _) = chart(&PROJECTS[4]);
     let values: Value = serde_yaml::from_str(&sandbox.read("dist/chart/values.yaml")).unwrap();
     assert_eq!(values["watchNamespaces"], serde_json::json!(["team-a", "team-b"]));
     let all = released(&sandbox, "demo", "--namespace demo-system");
-    // The namespace of the release is one like the others: its Role has the rules of theirs.
+    // The release's namespace may be in the list: its Role has the same rules.
     for (own, roles) in [("demo-system", 3), ("team-c", 2)] {
         let list = ["team-b", "team-c", "team-d"];
         let flags = format!("--namespace {own} --set watchNamespaces={{{}}}", list.join(","));
@@ -373,7 +368,7 @@ fn make_installs_upgrades_and_uninstalls() {
     let image = || plane.admin.get(&deployment).unwrap()["spec"]["template"]["spec"]["containers"][0]["image"].take();
     let digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     let by_digest = format!("localhost:5000/demo@{digest}");
-    // No pod comes up here, so nothing is waited for.
+    // No pod starts here, so the test does not wait.
     for (given, used) in [
         ("localhost:5000/demo:v1", "localhost:5000/demo:v1"),
         (by_digest.as_str(), by_digest.as_str()),

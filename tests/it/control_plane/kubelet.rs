@@ -1,5 +1,5 @@
-//! The kubelet, as far as the pods of an operator need one: a process for each pod, with the arguments of the pod, as its
-//! ServiceAccount. Its `/readyz` is the readiness of the pod, and the Service of the webhooks leads to the ready ones.
+//! A minimal kubelet for operator pods: a process for each pod, with the pod's arguments and ServiceAccount. Its
+//! `/readyz` sets the pod's readiness, and the webhook Service routes to ready pods.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,22 +35,20 @@ struct Node {
     pods: BTreeMap<String, Pod>,
 }
 
-/// Runs the pods of one namespace until it is dropped.
+/// Runs the pods of a namespace until it is dropped.
 pub(super) struct Kubelet {
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Where the program of an image is.
 pub(super) fn program(images: &Path, image: &str) -> PathBuf {
     images.join(image.replace(['/', ':'], "_"))
 }
 
-/// Who changes the port of the conversion.
 const PATCHER: &str = "--field-manager=test-kubelet";
 
 impl Kubelet {
-    /// For the operator `project` with conversions in this CRD; what `docker build` made is in `images`.
+    /// Runs the operator `project`, with conversions in this CRD. `images` holds the programs of `docker build`.
     pub(super) fn start(plane: &ControlPlane, project: &str, crd: &str, images: &Path) -> Self {
         let (namespace, account) = (format!("{project}-system"), format!("{project}-controller-manager"));
         plane.admin.run(&["create", "namespace", &namespace]);
@@ -91,7 +89,7 @@ impl Drop for Kubelet {
 }
 
 impl Node {
-    /// Does what kube-proxy would: leads the Service of the webhooks, which has an address that nobody has, to this host.
+    /// Acts as kube-proxy: routes the webhook Service, whose address is unassigned, to this host.
     fn route(&self) {
         let [services, definition] =
             [self.admin.get(&["services", "-n", &self.namespace]), self.admin.get(&["crd", &self.crd])];
@@ -113,14 +111,14 @@ impl Node {
         if asked.is_some_and(|asked| asked != port) {
             let patch = json!([{ "op": "add", "path": format!("{client}/port"), "value": port }]).to_string();
             let args = ["patch", "crd", &self.crd, "--type=json", PATCHER, "-p", &patch];
-            // A roll back may have removed the conversion since.
+            // A rollback may have removed the conversion.
             if self.admin.attempt(&args, "").is_ok() {
                 self.disown();
             }
         }
     }
 
-    /// Nobody owns the port, so that it goes with the conversion: in a cluster there would be none.
+    /// Drops the ownership of the port, so that it is removed with the conversion, like in a cluster.
     fn disown(&self) {
         for _ in 0..10 {
             let get = ["get", "crd", &self.crd, "-o", "json", "--show-managed-fields"];
@@ -173,7 +171,7 @@ impl Node {
                     "-p",
                     &status,
                 ];
-                // The pod may be gone by now.
+                // The pod may be gone.
                 running.ready = ready && self.admin.attempt(&args, "").is_ok();
             }
         }

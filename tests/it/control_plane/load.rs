@@ -1,6 +1,6 @@
-//! The Memcached operator with many objects: behind a proxy that fails, and against the clock.
+//! The Memcached operator with many objects: behind a faulty proxy, and as a benchmark.
 //!
-//! `make soak` and `make bench-operator` run the long versions of the tests here.
+//! `make soak` and `make bench-operator` are the long runs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,19 +11,17 @@ use crate::generated::Project;
 use crate::wait;
 
 mod bench;
-// Drawn at random, and therefore tested here, where all tests are.
+// The unit tests of this module run here.
 #[path = "../../load/src/fate.rs"]
 #[allow(dead_code)]
 mod fate;
 mod programs;
 mod soak;
 
-/// Where the Memcacheds of these tests are.
 const NAMESPACE: &str = "load";
-/// Ten times what a step takes on two busy cores.
+/// Ten times a usual step on two busy cores.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A control plane on which a project is deployed, but no operator runs.
 fn deployed(project: &Project, policy: &str) -> ControlPlane {
     let plane = ControlPlane::audited(policy);
     project.deploy(&plane.admin);
@@ -31,8 +29,8 @@ fn deployed(project: &Project, policy: &str) -> ControlPlane {
     plane
 }
 
-/// Waits until a user has written nothing for this time, as the log tells it; the API server itself makes a request every
-/// few seconds, so the log goes on.
+/// Waits until a user has not written for this time by the log's clock. The API server's own requests advance it every
+/// few seconds.
 #[track_caller]
 fn wait_for_quiet(plane: &ControlPlane, log: &mut Log, user: &str, quiet: Duration, limit: Duration) {
     plane.admin.wait(&format!("`{user}` to write nothing for {quiet:?}"), limit, || {
@@ -50,7 +48,7 @@ fn quiet_between(last: &Request, end: k8s_openapi::jiff::Timestamp, quiet: Durat
     Duration::try_from(end.duration_since(last.time)).is_ok_and(|passed| passed >= quiet)
 }
 
-/// What a user writes while the log goes on for this time.
+/// The writes of a user during this time of the log's clock.
 fn writes_within(log: &mut Log, user: &str, window: Duration) -> Vec<Request> {
     let seen = log.read().len();
     let start = log.read().last().map(|request| request.time).unwrap();
@@ -63,7 +61,7 @@ fn writes_within(log: &mut Log, user: &str, window: Duration) -> Vec<Request> {
     log.read()[seen..].iter().filter(|request| request.user == user && request.writes()).cloned().collect()
 }
 
-/// The memory of a process, in bytes: now, and the most it ever had.
+/// Memory of a process in bytes: current and peak.
 #[derive(Clone, Copy)]
 struct Memory {
     resident: u64,
@@ -81,17 +79,15 @@ impl Memory {
     }
 }
 
-/// The processor time that a process has used.
 fn processor_time(process: &Process) -> Duration {
     let text = std::fs::read_to_string(format!("/proc/{}/stat", process.pid())).unwrap();
-    // The name, in parentheses, may have spaces.
+    // The name in parentheses may contain spaces.
     let fields: Vec<_> = text.rsplit_once(')').unwrap().1.split_whitespace().collect();
     let ticks: u64 = [fields[11], fields[12]].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum();
-    // The kernel tells user space hundredths of a second, whatever it counts in.
+    // The kernel always reports ticks of 10 ms to user space.
     Duration::from_millis(10 * ticks)
 }
 
-/// Writes a kubeconfig of a server that asks for no credentials.
 fn anonymous_kubeconfig(dir: &Path, server: &str) -> PathBuf {
     let config = serde_json::json!({
         "apiVersion": "v1",

@@ -1,4 +1,4 @@
-//! The targets of a project's Makefile that change a cluster.
+//! Makefile targets of a project that change a cluster.
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +8,7 @@ use super::ControlPlane;
 use crate::cluster::Cluster;
 use crate::sandbox::{OFFLINE, Sandbox};
 
-/// What `make` says with these arguments, where there is no terminal; the error is that of a target that fails.
+/// The output of `make` without a terminal, or the error of a failed target.
 pub(crate) fn make(project: &std::path::Path, cluster: &Cluster, args: &[&str]) -> Result<String, String> {
     let output = Command::new("make")
         .args(args)
@@ -43,7 +43,7 @@ fn targets_ask_wait_and_tell() {
     make(&["install", "YES=1"]).unwrap();
     installed().unwrap();
 
-    // There is no node for its pod.
+    // Without a node, the pod stays pending.
     let error = make(&["deploy", "YES=1", "TIMEOUT=1s"]).unwrap_err();
     assert!(error.contains("timed out waiting for the condition"), "{error}");
     assert!(error.contains("demo-controller-manager-") && error.contains("Pending"), "{error}");
@@ -73,7 +73,8 @@ fn targets_ask_wait_and_tell() {
     make(&["uninstall", "YES=1", "ignore-not-found=true"]).unwrap();
 }
 
-/// Conflicts are won, what an older `make deploy` applied is removed, and the replicas of an autoscaler stay on request.
+/// `deploy` wins conflicts and removes objects of an older `make deploy`. On request, it keeps an autoscaler's
+/// replicas.
 #[test]
 fn deploy_takes_back_what_others_changed() {
     let plane = ControlPlane::start();
@@ -81,7 +82,7 @@ fn deploy_takes_back_what_others_changed() {
     project.run(&format!("init --domain example.com --project-name demo {OFFLINE}")).success();
     project.lock().run("generate").success();
     let deployment = ["deployment", "demo-controller-manager", "-n", "demo-system"];
-    // There is no node for its pod, so the rollout of a replica never ends.
+    // Without a node, the rollout never ends.
     let deploy = |args: &[&str]| {
         let said = make(project.root(), &plane.admin, &[&["deploy", "YES=1", "TIMEOUT=1s"], args].concat());
         let said = said.unwrap_or_else(|error| error);
@@ -109,7 +110,7 @@ fn deploy_takes_back_what_others_changed() {
     scale("2");
     assert_eq!(deploy(&[])["spec"]["replicas"], 1);
 
-    // Nobody else has ever set them.
+    // No other manager has set the replicas.
     project.replace("config/manager/manager.yaml", "replicas: 1", "replicas: 2");
     assert_eq!(deploy(&[])["spec"]["replicas"], 2);
     assert_eq!(deploy(&["REPLICAS=keep"])["spec"]["replicas"], 2);
@@ -120,7 +121,7 @@ fn deploy_takes_back_what_others_changed() {
     assert!(error.contains("REPLICAS must be `keep` or empty"), "{error}");
 }
 
-/// Without the operator nothing converts, which `install` says, and only then.
+/// `install` warns if no operator serves the conversion, and only then.
 #[test]
 fn install_says_that_nothing_converts_yet() {
     let plane = ControlPlane::start();

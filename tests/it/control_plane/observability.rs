@@ -1,4 +1,4 @@
-//! Alerts and dashboards, which promtool judges; that their metrics are there is in `walkthroughs.rs`, where an operator runs.
+//! Alerts and dashboards, checked with promtool. `walkthroughs.rs` checks that a running operator has their metrics.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,10 @@ use serde_json::{Value, json};
 use crate::control_plane::tool::tool;
 use crate::sandbox::Sandbox;
 
-/// What a project scaffolds.
 pub(super) struct Observed {
-    /// The groups of rules, as Prometheus reads them.
+    /// Rule groups in Prometheus's format.
     rules: Value,
-    /// The expressions of the panels and of the variables, with what Grafana puts into them.
+    /// Expressions of panels and variables, after Grafana's substitution.
     panels: Vec<String>,
 }
 
@@ -39,7 +38,7 @@ impl Observed {
         Self { rules: rule["spec"].clone(), panels }
     }
 
-    /// The metrics that are asked for, without `up`, which is Prometheus's own.
+    /// All queried metrics except `up`, which Prometheus adds.
     pub(super) fn metrics(&self) -> BTreeSet<String> {
         let mut all = self.panels.clone();
         expressions(&self.rules, "expr", &mut all);
@@ -49,7 +48,7 @@ impl Observed {
     }
 }
 
-/// The values of a key, wherever it is.
+/// Collects the values of a key at any depth.
 fn expressions(value: &Value, key: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(map) => {
@@ -61,7 +60,7 @@ fn expressions(value: &Value, key: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The names in an expression that have a selector, or are all of it.
+/// Metric names in an expression: those with a selector, or the whole expression.
 fn metrics(expression: &str) -> Vec<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let parts: Vec<&str> = expression.split('{').collect();
@@ -91,7 +90,7 @@ fn each_alert_tells_of_what_is_wrong_and_of_nothing_else() {
     let check = ["check", "rules", "--lint=all", "--lint-fatal", "rules.yaml"];
     promtool(&folder, &check).unwrap();
     promtool(&folder, &["test", "rules", "alerts.yaml"]).unwrap_or_else(|error| panic!("{error}"));
-    // Each alert is seen to fire and not to fire.
+    // For each alert, one case fires and one does not.
     let groups = rules["groups"].as_array().unwrap().iter().flat_map(|group| group["rules"].as_array().unwrap());
     let alerts: Vec<&str> = groups.map(|rule| rule["alert"].as_str().unwrap()).collect();
     let cases: Value = serde_yaml::from_str(&tests).unwrap();
@@ -103,7 +102,7 @@ fn each_alert_tells_of_what_is_wrong_and_of_nothing_else() {
             assert!(cases.iter().any(seen), "no test in which {alert} fires: {fires}");
         }
     }
-    // Any other limit or duration fails the test.
+    // A changed threshold or duration fails the test.
     for (from, to) in [("> 600", "> 1200"), ("\"for\":\"2m\"", "\"for\":\"20m\""), ("== 0", "== 1"), ("5..|", "")] {
         let text = rules.to_string();
         assert!(text.contains(from), "{from}");

@@ -1,5 +1,5 @@
-//! Bundles, which the validators of OLM judge: those of the samples have every object that kustomize renders, and of broken ones
-//! `bundle validate` says the same.
+//! Bundles, checked with OLM's validators. Those of the samples have every object that kustomize renders, and `bundle
+//! validate` agrees about broken bundles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::golden::bundle::{VALIDATE, broken};
 use crate::golden::samples::whole;
 use crate::sandbox::{Sandbox, files, join};
 
-/// What `tests/olm` says of a bundle.
+/// The result of `tests/olm` for a bundle.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct Verdict {
     pub(super) errors: Vec<String>,
@@ -36,14 +36,14 @@ fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The rules of a role are those of an account.
+/// Returns true if an account of the CSV has all these rules.
 fn granted(csv: &Value, rules: &[Value]) -> bool {
     let install = &csv["spec"]["install"]["spec"];
     let lists = ["permissions", "clusterPermissions"].into_iter().flat_map(|list| items(&install[list]));
     lists.into_iter().any(|account| rules.iter().all(|rule| items(&account["rules"]).contains(rule)))
 }
 
-/// Where an object of a stream is: in the CSV, or a file. What is nowhere is returned, by kind and name.
+/// Objects of the stream that are neither in the CSV nor in a file, by kind and name.
 pub(super) fn lost(stream: &str, bundle: &Path) -> BTreeSet<String> {
     let files: BTreeMap<String, Value> = files(&bundle.join("manifests"))
         .into_iter()
@@ -104,7 +104,6 @@ pub(super) fn lost(stream: &str, bundle: &Path) -> BTreeSet<String> {
     .collect()
 }
 
-/// A sample with its bundle, and what the bundle was made of.
 fn bundle(name: &str) -> (Sandbox, String) {
     let sandbox = whole(name);
     sandbox.run("generate kustomize manifests --min-kube-version 1.30.0 --provider Team").success();
@@ -123,7 +122,7 @@ fn a_bundle_has_what_kustomize_renders() {
         (
             "multi-group",
             snapbox::file!["olm/multi-group.yaml"],
-            // OLM makes the certificates.
+            // OLM creates the certificates.
             &[
                 "ClusterRole multi-group-webhook-ca-role",
                 "ClusterRoleBinding multi-group-webhook-ca-rolebinding",
@@ -161,7 +160,7 @@ fn a_bundle_has_what_kustomize_renders() {
         assert_eq!(verdict.errors, [""; 0], "{name}");
         assert_eq!(verdict.warnings, [format!("Warning: Value : ({name}.v0.1.0) csv.Spec.Icon not specified")]);
 
-        // The check sees what is missing.
+        // Counter-check: a removed file is reported.
         let role = sandbox
             .path("bundle/manifests")
             .join(made.keys().find(|path| path.contains("viewer")).unwrap().strip_prefix("manifests/").unwrap());
@@ -170,7 +169,6 @@ fn a_bundle_has_what_kustomize_renders() {
     }
 }
 
-/// A release of the sample, and the next one.
 #[test]
 fn make_makes_a_bundle_and_a_catalog() {
     let plane = ControlPlane::start();
@@ -199,7 +197,7 @@ fn make_makes_a_bundle_and_a_catalog() {
     let images: Vec<&Value> = named("olm.bundle").iter().map(|bundle| &bundle["image"]).collect();
     let base = "registry.example.com/memcached-operator-bundle";
     assert_eq!(images, [&json!(format!("{base}:v0.1.0")), &json!(format!("{base}:v0.2.0"))]);
-    // What the images are built of is what docker gets of the folder.
+    // The files in the Dockerfiles must not be ignored.
     let ignored = project.read(".dockerignore");
     for file in ["bundle.Dockerfile", "catalog.Dockerfile"] {
         for folder in project.read(file).lines().filter_map(|line| line.strip_prefix("COPY ")) {
@@ -211,7 +209,7 @@ fn make_makes_a_bundle_and_a_catalog() {
     }
 }
 
-/// What `bundle validate` refuses and these validators do not, and who does.
+/// Defects that `bundle validate` reports and these validators do not, each with the tool that rejects them.
 const DIFFERENCES: &[(&str, &str)] = &[
     ("no metadata", REGISTRY),
     ("two documents", "OLM installs the first alone"),
@@ -228,7 +226,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("an object without a name", OLM),
     ("an icon that is no Base64", "nobody can show it"),
 ];
-/// operator-sdk asks it, too.
+/// operator-sdk uses it as well.
 const REGISTRY: &str = "operator-registry, which reads the annotations and the kinds";
 const OLM: &str = "OLM, when it installs the bundle";
 

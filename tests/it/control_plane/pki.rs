@@ -1,4 +1,4 @@
-//! Certificates, keys and kubeconfigs of one control plane.
+//! Certificates, keys and kubeconfigs of a control plane.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,6 @@ impl Pki {
         self.kubeconfig(server, &file, &json!({ "client-certificate": certificate, "client-key": key }))
     }
 
-    /// A kubeconfig with any kind of credentials.
     pub(super) fn kubeconfig(&self, server: &str, name: &str, user: &Value) -> PathBuf {
         let cluster = json!({ "server": server, "certificate-authority": self.dir.join("ca.crt") });
         let config = json!({

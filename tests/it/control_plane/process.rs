@@ -1,5 +1,5 @@
-//! A process that can't outlive the test: it runs beside a shell that kills it when the test's end of a pipe closes,
-//! which the kernel does however the test ends.
+//! A process that cannot outlive the test. A shell beside it waits on a pipe from the test. The kernel closes the pipe
+//! when the test ends, even by a kill, and the shell kills the process.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt as _;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::wait;
 
-/// `$1` is the log; the rest is the command. Says the process id on stdout, ends with the process and its exit code.
+/// `$1` is the log, the rest the command. Prints the process id, and exits with the command's exit code.
 const SUPERVISOR: &str = r#"
 log=$1; shift
 exec 3<&0
@@ -37,7 +37,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts `program`; its log, named after it, is in `dir`.
+    /// Starts `program` with a log in `dir` that has its name.
     pub(crate) fn start(dir: &Path, program: &Path, args: &[String], env: &[(String, String)]) -> Self {
         let log = dir.join(program.file_name().unwrap()).with_extension("log");
         let (supervisor, pipe, pid) = spawn(program, args, env, &log);
@@ -52,7 +52,7 @@ impl Process {
         }
     }
 
-    /// Starts it again, with the same arguments and log.
+    /// Restarts the process with the same arguments and log.
     pub(crate) fn restart(&mut self) {
         self.end();
         let (supervisor, pipe, pid) = spawn(&self.program, &self.args, &self.env, &self.log);
@@ -79,7 +79,7 @@ impl Process {
         self.supervisor.try_wait().unwrap().is_none()
     }
 
-    /// Asks it to end (SIGTERM): its exit code.
+    /// Sends SIGTERM. Returns the exit code.
     pub(crate) fn terminate(&mut self) -> Option<i32> {
         self.signal("TERM");
         wait::until(Duration::from_secs(60), || {
@@ -90,12 +90,12 @@ impl Process {
         .code()
     }
 
-    /// Stops it (SIGSTOP) until [`Process::resume`].
+    /// Sends SIGSTOP.
     pub(crate) fn pause(&mut self) {
         self.signal("STOP");
     }
 
-    /// Lets it run on (SIGCONT).
+    /// Sends SIGCONT.
     pub(crate) fn resume(&mut self) {
         self.signal("CONT");
     }
@@ -106,7 +106,7 @@ impl Process {
         assert!(status.success(), "`{}` gets no SIG{name}", self.name());
     }
 
-    /// Kills it (SIGKILL).
+    /// Sends SIGKILL.
     pub(crate) fn kill(&mut self) {
         assert!(self.running(), "`{}` has ended by itself:\n{}", self.name(), self.log_text());
         self.end();
@@ -133,9 +133,9 @@ fn spawn(program: &Path, args: &[String], env: &[(String, String)], log: &Path) 
         .envs(env.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // The shell's own remarks on processes it sees killed.
+        // The shell reports killed processes here.
         .stderr(Stdio::null())
-        // A signal to the group of the tests (Ctrl-C, `timeout`) would end the shell, and leave whatever ignores it.
+        // A signal to the test's group (Ctrl-C, `timeout`) would end the shell before it kills the process.
         .process_group(0)
         .spawn()
         .unwrap();
@@ -145,7 +145,6 @@ fn spawn(program: &Path, args: &[String], env: &[(String, String)], log: &Path) 
     (supervisor, pipe, pid.trim().parse().unwrap())
 }
 
-/// Whether a process of this id runs.
 pub(crate) fn alive(pid: u32) -> bool {
     Command::new("kill").args(["-0", &pid.to_string()]).stderr(Stdio::null()).status().unwrap().success()
 }

@@ -1,4 +1,4 @@
-//! The programs in `tests/NAME/main.rs`, which use the manager as an operator does, on a real API server.
+//! The programs in `tests/NAME/main.rs`: operators that use the manager on a real API server.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,16 +10,15 @@ use crate::{generated, wait};
 
 pub(crate) struct Program {
     pub(super) name: &'static str,
-    /// What its manifest has beside the sample's.
+    /// Changes the sample's manifest for this program.
     pub(super) change: fn(&mut DocumentMut),
     pub(super) args: Vec<String>,
     pub(super) limit: Duration,
-    /// The line that it prints last when nothing is wrong.
+    /// The last line of a successful run.
     pub(super) success: &'static str,
 }
 
 impl Program {
-    /// Builds it.
     pub(crate) fn build(&self) -> PathBuf {
         let name = self.name;
         let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -35,7 +34,7 @@ impl Program {
         generated::target().join("debug").join(name)
     }
 
-    /// Runs it as the cluster's admin, and returns what it printed.
+    /// Runs it as the cluster's admin. Returns its output.
     pub(super) fn run(&self) -> String {
         let (name, binary) = (self.name, self.build());
         let mut plane = ControlPlane::start();

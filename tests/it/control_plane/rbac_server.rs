@@ -1,4 +1,4 @@
-//! The API server judges roles: what the checks of markers say about rules, and what the written roles allow.
+//! The API server as judge of roles: of the marker checks and of the written roles.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,13 +14,13 @@ use crate::control_plane::{self, ControlPlane};
 use crate::golden::rbac::{allowed, load};
 use crate::sandbox::{OFFLINE, Sandbox};
 
-/// What the server does with the rule of a marker, all of which is real: roles, bindings and reviews of access.
+/// The server's verdict on a marker's rule, from real roles, bindings and access reviews.
 enum Verdict {
-    /// It refuses the role, and says this.
+    /// Rejects the role with this message.
     Refused(&'static str),
-    /// It takes the role, but this request, which the marker wants, is forbidden.
+    /// Accepts the role, but forbids this request, which the marker intends.
     Never(Request),
-    /// This request is allowed.
+    /// Allows this request.
     Allowed(Request),
 }
 
@@ -34,7 +34,8 @@ enum Request {
 use Request::{Resource, Url};
 use Verdict::{Allowed, Never, Refused};
 
-/// Markers without `+kubebuilder:rbac:`. There is a finding exactly where the rule is refused or the request forbidden.
+/// Markers without `+kubebuilder:rbac:`. A finding exists exactly if the server rejects the rule or forbids the
+/// request.
 const MARKERS: &[(&str, Verdict)] = &[
     ("groups=core,resources=pods,verbs=", Refused("verbs must contain at least one value")),
     ("urls=/metrics,verbs=get,namespace=one", Refused("non-resource URLs")),
@@ -155,7 +156,7 @@ fn a_marker_is_warned_about_where_the_server_refuses_or_ignores_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Whether the user of a case may do this, as the server's own authorizer says.
+/// Asks the server's authorizer about a case's user.
 fn may(plane: &ControlPlane, number: usize, request: &Request) -> bool {
     let attributes = match request {
         Resource(verb, group, resource, name, namespace) => {
@@ -172,7 +173,6 @@ fn may(plane: &ControlPlane, number: usize, request: &Request) -> bool {
     serde_json::from_str::<Value>(&answer).unwrap()["status"]["allowed"] == true
 }
 
-/// The binding of a role to one subject.
 fn binding(role: &Value, subject: &Value) -> Value {
     let kind = role["kind"].as_str().unwrap();
     let mut subject = subject.clone();
@@ -190,7 +190,7 @@ fn binding(role: &Value, subject: &Value) -> Value {
     })
 }
 
-/// What is no matter of reviews: which names real requests ask with.
+/// Access reviews do not cover the names in real requests.
 #[test]
 fn names_reach_the_server_as_the_checks_assume() {
     let plane = ControlPlane::start();
@@ -205,7 +205,7 @@ fn names_reach_the_server_as_the_checks_assume() {
 
     let someone = plane.service_account("default", "someone");
     let one = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "one" } }).to_string();
-    // By POST there is no name; by server-side apply there is one.
+    // A POST has no name; a server-side apply has one.
     let refused = someone.attempt(&["create", "-f", "-"], &one).unwrap_err();
     assert!(refused.contains("cannot create resource \"configmaps\""), "{refused}");
     someone.send(&["apply", "--server-side", "-f", "-"], &one);
@@ -217,8 +217,8 @@ fn names_reach_the_server_as_the_checks_assume() {
     assert!(other.contains("cannot get resource \"namespaces\""), "{other}");
 }
 
-/// For each scope, and in each namespace: the operator may do what the markers say and what every ServiceAccount may, and
-/// nothing else; and it watches where it may.
+/// In every scope and namespace, the operator has the permissions of its markers and of every ServiceAccount, and no
+/// others. It watches where it has them.
 #[test]
 fn an_operator_may_do_what_its_markers_say_where_its_scope_says() {
     let plane = ControlPlane::start();
@@ -267,7 +267,7 @@ fn an_operator_may_do_what_its_markers_say_where_its_scope_says() {
             Some(scope) => assert_eq!(watched, [&json!({ "name": "WATCH_NAMESPACE", "value": scope.join(",") })]),
         }
 
-        // What nobody declared is noticed.
+        // Counter-check: an undeclared permission is reported.
         let account = format!("--serviceaccount={own}:{account}");
         plane.admin.run(&[
             "create",
@@ -286,7 +286,7 @@ fn an_operator_may_do_what_its_markers_say_where_its_scope_says() {
     }
 }
 
-/// A project with an operator that needs something in several API groups.
+/// A project whose operator needs permissions in several API groups.
 fn operator(name: &str, flags: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("init --domain example.com --project-name {name} {OFFLINE} {flags}")).success();
@@ -295,7 +295,7 @@ fn operator(name: &str, flags: &str) -> Sandbox {
     sandbox
 }
 
-/// What `make build-installer` writes; kustomize has nothing to say about it, and `generate` nothing to do.
+/// The output of `make build-installer`. kustomize prints no warning, and `generate` has no change.
 fn installer(project: &Sandbox, kubectl: &Path, image: Option<&str>) -> String {
     let output = Command::new("make")
         .args(["--silent", "build-installer"])
@@ -320,7 +320,7 @@ fn the_image_is_that_of_the_kustomization_or_of_make() {
             (images.collect::<Vec<_>>(), text)
         };
         assert_eq!(installed(None).0, ["controller:latest"]);
-        // As `kustomize edit set image controller=example.com/demo:v1` does.
+        // Equals `kustomize edit set image controller=example.com/demo:v1`.
         let entry = ("newName: controller\n  newTag: latest", "newName: example.com/demo\n  newTag: v1");
         project.replace("config/manager/kustomization.yaml", entry.0, entry.1);
         let (images, text) = installed(None);
@@ -336,10 +336,10 @@ fn the_image_is_that_of_the_kustomization_or_of_make() {
     }
 }
 
-/// Single permissions, as [`allowed`] makes them.
+/// Single permissions in the format of [`allowed`].
 type Permissions = BTreeSet<[Option<String>; 5]>;
 
-/// What somebody may do in a namespace, as the server says it.
+/// The permissions of a user in a namespace, as reviewed by the server.
 fn review(somebody: &Cluster, namespace: &str) -> Permissions {
     let review = json!({
         "apiVersion": "authorization.k8s.io/v1",
@@ -352,7 +352,7 @@ fn review(somebody: &Cluster, namespace: &str) -> Permissions {
     &allowed(&status["resourceRules"]) | &allowed(&status["nonResourceRules"])
 }
 
-/// What the markers of a project say, wherever that holds.
+/// The permissions of a project's markers in any namespace.
 fn declared(project: &Sandbox) -> Permissions {
     let (tree, _) = k8s::load(project.root()).unwrap();
     let roles = role::roles(&tree, "role").0;

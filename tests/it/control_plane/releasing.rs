@@ -1,5 +1,5 @@
-//! The page `docs/releasing.md`: its commands, one after the other on a real control plane, with a process for each pod, and what it
-//! says about them.
+//! Runs the commands of `docs/releasing.md` on a real control plane, with a process for each pod, and checks the page's
+//! claims.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::golden::docs;
 
 const PAGE: &str = include_str!("../../../docs/releasing.md");
 const CRD: &str = "memcacheds.cache.example.com";
-/// Ten times what a step takes on two busy cores.
+/// Ten times a usual step on two busy cores.
 const LIMIT: Duration = Duration::from_secs(120);
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// A program in the place of Docker: an image is what cargo has built.
+/// Replaces Docker: an image is a binary of cargo.
 const DOCKER: &str = r#"#!/bin/sh
 set -e
 case "$1" in
@@ -40,7 +40,7 @@ impl Releases {
         self.home.path().join(format!("release-{number}"))
     }
 
-    /// Keeps the project as it is, to deploy it again.
+    /// Copies the project, to deploy it again later.
     fn keep(&self, number: usize) {
         let status = std::process::Command::new("cp")
             .args(["-r", "op"])
@@ -55,7 +55,7 @@ impl Releases {
         makefile::make(&self.folder(number), &self.plane.admin, &["deploy", "YES=1", "TIMEOUT=120s", &image])
     }
 
-    /// The CRD of release 3 without the old version and its conversion.
+    /// Applies release 3's CRD without the old version and its conversion.
     fn deploy_release_4(&self) -> Result<String, String> {
         let admin = &self.plane.admin;
         let rendered = admin.run(&["kustomize", &self.folder(3).join("config/crd").display().to_string()]);
@@ -65,7 +65,7 @@ impl Releases {
         admin.attempt(&["apply", "--server-side", "--force-conflicts", "-f", "-"], &crd.to_string())
     }
 
-    /// Nobody but whoever deploys the CRD says whether it has a conversion, and nothing of one is left without it.
+    /// Fails unless the conversion is exactly the default: the operator must not add or leave fields.
     fn has_no_conversion(&self) {
         let crd = self.plane.admin.get(&["crd", CRD]).unwrap();
         assert_eq!(crd["spec"]["conversion"], json!({ "strategy": "None" }));
@@ -75,7 +75,7 @@ impl Releases {
         self.plane.admin.get(&["crd", CRD]).unwrap()["status"]["storedVersions"].clone()
     }
 
-    /// The sample can be read and written in each of these versions.
+    /// The sample can be read and written in these versions.
     fn serves(&self, versions: &[&str]) {
         for version in versions {
             let kind = format!("memcacheds.{version}.cache.example.com");
@@ -87,7 +87,7 @@ impl Releases {
     }
 }
 
-/// Somebody who lists the objects in each version all the time.
+/// A user who lists the objects in each version continuously.
 struct User {
     ended: Arc<AtomicBool>,
     threads: Vec<JoinHandle<usize>>,
@@ -102,7 +102,7 @@ impl User {
             std::thread::spawn(move || {
                 let mut failed = 0;
                 while !ended.load(Ordering::SeqCst) {
-                    // Before release 2 there is no v1.
+                    // Before release 2, v1 does not exist.
                     if let Err(error) = admin.attempt(&["get", "--raw", &path], "")
                         && !error.contains("NotFound")
                     {
@@ -118,14 +118,13 @@ impl User {
         Self { ended, threads }
     }
 
-    /// How many requests for v1alpha1 and for v1 have failed.
+    /// Returns the numbers of failed requests for v1alpha1 and v1.
     fn end(self) -> Vec<usize> {
         self.ended.store(true, Ordering::SeqCst);
         self.threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     }
 }
 
-/// A webhook that cannot be reached, with this policy.
 fn unreachable(policy: &str) -> String {
     let rule = json!({
         "apiGroups": ["cache.example.com"], "apiVersions": ["*"], "resources": ["memcacheds"], "operations": ["UPDATE"],
@@ -172,7 +171,7 @@ fn the_releases_of_the_page_are_made() {
             }
             "Ship the conversion" => {
                 releases.keep(2);
-                // Those for v1 may.
+                // Requests for v1 may fail.
                 assert_eq!(failed.unwrap()[0], 0);
                 releases.serves(&["v1alpha1", "v1"]);
                 assert_eq!(releases.stored_versions(), json!(["v1alpha1"]));
@@ -230,7 +229,7 @@ fn the_releases_of_the_page_are_made() {
                     admin.run(&[&deployment[..], &["--replicas", replicas]].concat());
                 };
                 scale("0");
-                // A read may be answered from the cache of the API server.
+                // The API server may answer a read from its cache.
                 let kind = "memcacheds.v1alpha1.cache.example.com";
                 let old = || admin.attempt(&["annotate", kind, "memcached-sample", "--overwrite", "by=zero"], "");
                 admin.wait("a failure", LIMIT, || old().err().ok_or_else(|| "converted".to_owned()));
@@ -243,7 +242,6 @@ fn the_releases_of_the_page_are_made() {
     });
 }
 
-/// The line of the page that begins with this.
 fn quoted(start: &str) -> &'static str {
     PAGE.lines().find(|line| line.starts_with(start)).unwrap()
 }

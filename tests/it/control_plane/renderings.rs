@@ -1,5 +1,5 @@
-//! Every rendering of a project, whatever is switched on: the API server accepts it without a warning, it follows another prefix and
-//! namespace, and kustomize, the installer, `deploy/`, the chart and the bundle have the same objects.
+//! Every rendering of a project with any options. The API server accepts it without a warning, another prefix and
+//! namespace apply everywhere, and kustomize, the installer, `deploy/`, the chart and the bundle have the same objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::control_plane::{self, ControlPlane, helm, olm};
 use crate::golden::samples::MULTI_GROUP;
 use crate::sandbox::{OFFLINE, Sandbox};
 
-/// The answers to each question of `init`.
+/// The values of each `init` option.
 const QUESTIONS: &[&[&str]] = &[
     &["", "--namespaced", "--namespaces=a,b"],
     &["--webhook-cert-mode=self", "--webhook-cert-mode=cert-manager", "--webhook-cert-mode=files"],
@@ -20,7 +20,7 @@ const QUESTIONS: &[&[&str]] = &[
     &["", "--metrics-cert"],
 ];
 
-/// The sample, with webhooks; and a project for several groups, with a kind of the whole cluster and one of two versions.
+/// The sample with webhooks, or a multi-group project with a cluster-scoped kind and a kind of two versions.
 fn commands(multigroup: bool) -> Vec<&'static str> {
     if multigroup {
         return MULTI_GROUP[1..].to_vec();
@@ -31,7 +31,7 @@ fn commands(multigroup: bool) -> Vec<&'static str> {
     ]
 }
 
-/// Answers such that any two to different questions are given together once, by their numbers.
+/// Pairwise combinations: any two values of different options occur together. Entries are indexes.
 fn pairwise() -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for answers in QUESTIONS {
@@ -68,7 +68,7 @@ fn objects(text: &str) -> Objects {
     objects
 }
 
-/// What a chart says besides is left out; it has the variables in another order, those that can be chosen last.
+/// Drops the chart's additions, and sorts variables, because a chart moves the configurable ones to the end.
 fn comparable(objects: Objects) -> Objects {
     let mut objects = helm::comparable(objects);
     for object in objects.values_mut().filter(|object| object["kind"] == "Deployment") {
@@ -88,7 +88,7 @@ fn assert_same(what: &str, objects: &Objects, wanted: &Objects) {
     }
 }
 
-/// A server that knows the kinds of others, and warns of pods that are not *restricted*.
+/// A server with foreign CRDs that warns about pods below the *restricted* level.
 fn server() -> ControlPlane {
     let plane = ControlPlane::start();
     plane.admin.send(&["create", "-f", "-"], include_str!("renderings/crds.yaml"));
@@ -139,7 +139,7 @@ fn every_rendering_is_accepted_without_a_warning_and_is_the_same_by_every_road()
 
         project.run("generate kustomize manifests --provider Team").success();
         project.pipe("generate bundle --version 0.1.0", &kustomize(&project, "config/manifests")).success();
-        // OLM makes the certificates of webhooks, and none of metrics, which is a warning.
+        // OLM provides webhook certificates, but not metrics certificates, which is a warning.
         let of_certificates = |name: &String| {
             ["Certificate ", "Issuer "].iter().any(|kind| name.starts_with(kind))
                 || ["role", "rolebinding"].iter().any(|end| {
@@ -150,7 +150,7 @@ fn every_rendering_is_accepted_without_a_warning_and_is_the_same_by_every_road()
         lost.retain(|name| !of_certificates(name));
         assert_eq!(lost, BTreeSet::new(), "{what}: bundle");
         let mut errors = olm::judge(&project).errors;
-        // OLM converts for operators of all namespaces alone.
+        // OLM supports conversion for operators in all namespaces only.
         let is_converted = multigroup && flags.iter().any(|flag| flag.starts_with("--namespace"));
         assert_eq!(errors.iter().any(|error| error.contains("when conversionCRDs is present")), is_converted, "{what}");
         errors.retain(|error| !error.contains("when conversionCRDs is present"));
@@ -167,7 +167,7 @@ fn every_rendering_is_accepted_without_a_warning_and_is_the_same_by_every_road()
     }
 }
 
-/// The samples, of which the server has to know the kinds; and what it says of renderings that are wrong.
+/// The server knows the samples' kinds; it reports wrong renderings.
 #[test]
 fn samples_are_accepted_and_what_is_wrong_is_not() {
     let plane = server();

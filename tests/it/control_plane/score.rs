@@ -1,4 +1,4 @@
-//! The manifests of projects, as kube-score reads them. It is here because it needs Go.
+//! kube-score on the projects' manifests. It needs Go, so it runs at this level.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use crate::control_plane::tool::tool;
 use crate::golden::samples::MULTI_GROUP;
 use crate::sandbox::{OFFLINE, Sandbox};
 
-/// What it finds in every project, and why that stays.
+/// Accepted findings of every project, each with the reason.
 const REASONS: &[(&str, &str)] = &[
     (
         "container-ephemeral-storage-request-and-limit",
@@ -26,7 +26,6 @@ const REASONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The checks that find something.
 fn findings(manifests: &str) -> BTreeSet<String> {
     let mut score = Command::new(tool("score", "github.com/zegl/kube-score/cmd/kube-score"));
     score.args(["score", "--output-format=json", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -1,5 +1,5 @@
-//! Connections that go silent: the operator is behind a load balancer that fails over, so that the connections that it has
-//! carry nothing any more and are not closed, while new ones work. It has to notice by itself.
+//! Silent connections: a load balancer in front of the API server fails over. Existing connections stay open without
+//! carrying data, and new ones work. The operator has to detect this.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use super::{ControlPlane, Process};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
 use crate::wait;
 
-/// How long a dead connection may stay unnoticed.
+/// Maximum time to detect a dead connection.
 const NOTICED: Duration = Duration::from_secs(30);
-/// What reconciling takes beside that on two busy cores.
+/// Additional time for a reconcile on two busy cores.
 const RECONCILED: Duration = Duration::from_secs(20);
 const LIMIT: Duration = Duration::from_secs(300);
 
 #[test]
 fn one_replica_notices_that_its_connections_are_dead() {
     let stalled = Stalled::start(1);
-    // The stall is somewhere within the time of a watch.
+    // The stall hits any phase of a watch.
     for name in ["first", "second"] {
         stalled.stall_and_create(name);
     }

@@ -1,5 +1,3 @@
-//! `migrate storage` on a real API server.
-
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,7 +10,7 @@ use crate::sandbox::{Run, Sandbox};
 const LIMIT: Duration = Duration::from_secs(120);
 const OBJECTS: usize = 1_000;
 
-/// A kind with these versions, of which the first is stored.
+/// A CRD with these versions; the first one is stored.
 fn definition(plural: &str, versions: &[&str]) -> Value {
     let spec = json!({ "type": "object", "properties": { "size": { "type": "integer" } } });
     let schema = json!({ "openAPIV3Schema": { "type": "object", "properties": { "spec": spec } } });
@@ -28,7 +26,7 @@ fn definition(plural: &str, versions: &[&str]) -> Value {
     })
 }
 
-/// Objects of the first version of a kind, of which the second is stored afterwards.
+/// Creates objects of the first version, then makes the second one the storage version.
 fn outdated(admin: &Cluster, plural: &str, count: usize) {
     let crd = format!("crd/{plural}.example.com");
     admin.send(&["create", "-f", "-"], &definition(plural, &["v1alpha1"]).to_string());
@@ -77,12 +75,12 @@ fn objects_are_migrated_while_they_change() {
                 let number = changes.fetch_add(1, Ordering::SeqCst);
                 let args = ["annotate", "things", "--all", "--overwrite", &format!("example.com/change={number}")];
                 if let Err(error) = admin.attempt(&args, "") {
-                    // Of the one that is deleted.
+                    // The error for the deleted object.
                     assert!(error.contains("NotFound"), "{error}");
                 }
             }
         });
-        // The last one may be gone before its turn comes.
+        // The last object may be deleted before the migration reaches it.
         admin.run(&["delete", "things", &format!("thing-{}", OBJECTS - 1), "--wait=false"]);
         let started = Instant::now();
         let migrated = migrate(admin, &sandbox, "--page-size 100");
@@ -96,7 +94,7 @@ fn objects_are_migrated_while_they_change() {
     remove_version(admin, "things").unwrap();
     let crd = admin.get(&["crd", "things.example.com"]).unwrap();
     assert_eq!(crd["status"]["storedVersions"], json!(["v1"]));
-    // kubectl remembers for a while which versions there were.
+    // kubectl caches the old versions for a while.
     let things = admin.wait("the list", LIMIT, || admin.get(&["things.v1.example.com"]));
     let things = things["items"].as_array().unwrap();
     assert_eq!(things.len(), OBJECTS - 1);
@@ -107,7 +105,7 @@ fn objects_are_migrated_while_they_change() {
     let again = migrate(admin, &sandbox, "").success();
     assert_eq!(again.err(), "things.example.com: all objects are stored in `v1`\n");
 
-    // What a version is forgotten for that objects are stored in.
+    // `storedVersions` must not omit a version with stored objects.
     outdated(admin, "losts", 1);
     let forget = r#"--patch={"status":{"storedVersions":["v1"]}}"#;
     admin.run(&["patch", "crd", "losts.example.com", "--subresource=status", "--type=merge", forget]);

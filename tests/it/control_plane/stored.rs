@@ -1,5 +1,5 @@
-//! Objects that were stored by an earlier release and fit neither the type nor the rules of this one: each kind of webhook, each
-//! operation, on a real API server. The operator is `tests/stored`.
+//! Objects of an earlier release that fit neither the type nor the rules of this one: each kind of webhook and each
+//! operation on a real API server. The operator is `tests/stored`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,10 +12,10 @@ use super::{ControlPlane, Process, free_ports};
 use crate::cluster::Cluster;
 use crate::wait;
 
-/// For what takes less than 5 seconds.
+/// Ten times a step of up to 5 seconds.
 const SOON: Duration = Duration::from_secs(50);
 
-/// The CRD of the first release has no constraints, and nothing converts.
+/// The first release has neither constraints nor conversion.
 fn definition(release: u8) -> Value {
     let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let status = json!({ "type": "object", "required": ["ready"], "properties": { "ready": { "type": "boolean" } } });
@@ -65,11 +65,10 @@ fn configurations() -> String {
     };
     configuration("Mutating", "all", "v1", "/mutate")
         + &configuration("Validating", "all", "v1", "/validate")
-        // It asks about every update of v1alpha1.
+        // This webhook is called for every update of v1alpha1.
         + &configuration("Validating", "old", "v1alpha1", "/validate-old")
 }
 
-/// The specs that were stored.
 fn states() -> [(&'static str, Value); 4] {
     [
         ("valid", json!({ "replicas": 1, "mode": "fast" })),
@@ -94,7 +93,7 @@ const OPERATIONS: [&str; 12] = [
     "deleting-label-old",
 ];
 
-/// Whether the object is being deleted when the operation comes.
+/// Returns true if the object is in deletion during the operation.
 fn is_held(operation: &str) -> bool {
     operation == "finalizer" || operation.starts_with("deleting-")
 }
@@ -107,7 +106,6 @@ fn object(name: &str, spec: &Value, finalizer: bool) -> Value {
     })
 }
 
-/// Does this to an object of the state.
 fn attempt(admin: &Cluster, operation: &str, name: &str, spec: &Value) -> Result<String, String> {
     let patch = |kind: &str, flags: &[&str], change: Value| {
         let change = change.to_string();

@@ -1,11 +1,11 @@
-//! Programs of the peers, from the Go modules in `tests`.
+//! Go programs from the modules in `tests`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// A program of the Go module `tests/MODULE`. The first time of some takes minutes; Go's cache makes it seconds afterwards.
+/// Builds a program of the Go module `tests/MODULE`. A first build may take minutes; later builds use Go's cache.
 pub(super) fn tool(module: &'static str, package: &str) -> PathBuf {
     static BUILT: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);

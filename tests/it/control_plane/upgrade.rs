@@ -1,5 +1,5 @@
-//! Rolling upgrades of an operator with webhooks, under load: `tests/upgrade`. Processes stand for pods, and [`service`] for the
-//! kubelet and the Service.
+//! Rolling upgrades under load of an operator with webhooks: `tests/upgrade`. Processes stand for pods, and [`service`]
+//! for the kubelet and the Service.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -16,24 +16,23 @@ mod certificates;
 pub(crate) mod load;
 pub(super) mod service;
 
-/// Ten times what a step takes on two busy cores.
+/// Ten times a usual step on two busy cores.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How often the longest start of a process fits into an outage: a busy machine starts one faster than the other.
+/// An outage may last this multiple of the slowest start: on a busy machine, starts take unequal times.
 const FACTOR: u32 = 5;
-/// The `initialDelaySeconds` of the readiness probe in `config/manager`: no pod starts faster. Processes here have no such delay.
+/// The readiness probe's `initialDelaySeconds` in `config/manager`. Processes start without this delay, but pods do
+/// not.
 const DELAY: Duration = Duration::from_secs(5);
 pub(crate) const OBJECTS: usize = 4;
 
-/// What a release of the operator does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Release {
     pub(crate) name: &'static str,
-    /// The versions that are served; the first one is stored.
+    /// Served versions; the first one is stored.
     pub(crate) versions: &'static [&'static str],
-    /// The version of its controller.
     reconcile: &'static str,
     convert: bool,
-    /// Whether it defaults and validates, with the policy `Fail`.
+    /// Serves defaulting and validating webhooks with the policy `Fail`.
     admit: bool,
 }
 
@@ -44,20 +43,18 @@ const BRIDGE: Release =
     Release { name: "bridge", versions: &["v1alpha1", "v1"], reconcile: "v1alpha1", convert: true, admit: true };
 pub(crate) const SECOND: Release =
     Release { name: "second", versions: &["v1", "v1alpha1"], reconcile: "v1", convert: true, admit: true };
-/// Its controller stays on the old version.
+/// The controller stays on the old version.
 const SPOKE: Release = Release { name: "spoke", reconcile: "v1alpha1", ..SECOND };
 
-/// How the next release comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Way {
-    /// One replica after the other, each ready before an old one ends.
+    /// One replica after the other; an old one ends after a new one is ready.
     Roll,
-    /// All old replicas have ended before.
+    /// All old replicas end first.
     Cold,
 }
 
 impl Release {
-    /// The flags of this release.
     pub(crate) fn args(&self) -> Vec<String> {
         let mut args = vec![format!("--release={}", self.name), format!("--reconcile={}", self.reconcile)];
         if self.convert {
@@ -75,7 +72,7 @@ struct Case {
     what: &'static str,
     releases: &'static [Release],
     way: Way,
-    /// How many replicas there are, run by run.
+    /// Numbers of replicas, one for each run.
     replicas: &'static [usize],
 }
 
@@ -110,17 +107,14 @@ struct Replica {
     webhooks: u16,
 }
 
-/// A cluster with the operator.
 struct World {
     plane: ControlPlane,
     binary: PathBuf,
     service: Service,
     replicas: Vec<Replica>,
-    /// How many replicas were started.
     started: usize,
-    /// The longest time that one needed until it was ready.
+    /// Longest time until a replica was ready.
     slowest: Duration,
-    /// More flags of the replicas.
     flags: &'static [&'static str],
 }
 
@@ -143,7 +137,7 @@ impl World {
         }
     }
 
-    /// What `make deploy` applies, except the Deployment.
+    /// Applies the objects of `make deploy`, except the Deployment.
     fn apply(&self, release: &Release) {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": manifests(release, self.service.port()) });
         self.plane.admin.send(&["apply", "-f", "-"], &list.to_string());
@@ -176,7 +170,7 @@ impl World {
         self.service.synced();
     }
 
-    /// Ends the oldest replica, as the kubelet does.
+    /// Ends the oldest replica like the kubelet.
     fn stop(&mut self) {
         let mut replica = self.replicas.remove(0);
         self.service.remove(replica.webhooks);
@@ -201,7 +195,7 @@ impl World {
         self.reconciled(release);
     }
 
-    /// Creates the objects, as the release stores them.
+    /// Creates the objects in the release's stored version.
     fn create(&self, release: &Release) {
         for number in 0..OBJECTS {
             let document = object(number, release);
@@ -211,7 +205,7 @@ impl World {
         self.reconciled(release);
     }
 
-    /// Runs an action while users work with these versions.
+    /// Runs an action while users send requests for these versions.
     fn under_load<T>(&mut self, versions: &[&'static str], action: impl FnOnce(&mut Self) -> T) -> (Outages, T) {
         let (_proxy, address) = self.plane.without_tls();
         self.plane.admin.wait("the proxy", LIMIT, || http::send(address, LIMIT, "GET", "/readyz", ""));
@@ -220,10 +214,10 @@ impl World {
         (load.end(), done)
     }
 
-    /// Waits until this release has seen each object.
+    /// Waits until this release has reconciled each object.
     fn reconciled(&self, release: &Release) {
         let kind = format!("things.{}.example.com", release.versions[0]);
-        // kubectl remembers for a while which versions there were.
+        // kubectl caches the old versions for a while.
         self.plane.admin.wait("all objects to be reconciled", LIMIT, || {
             let list = self.plane.admin.get(&[&kind])?;
             let items = list["items"].as_array().unwrap();
@@ -233,7 +227,7 @@ impl World {
     }
 }
 
-/// The CRD and the configurations of a release.
+/// The CRD and the webhook configurations of a release.
 pub(crate) fn manifests(release: &Release, port: u16) -> Vec<Value> {
     let client = |path: &str| json!({ "service": { "name": "webhook-service", "namespace": "default", "path": path, "port": port } });
     let version = |(index, name): (usize, &&str)| {
@@ -281,7 +275,6 @@ pub(crate) fn manifests(release: &Release, port: u16) -> Vec<Value> {
     all
 }
 
-/// An object in the version that this release stores.
 pub(crate) fn object(number: usize, release: &Release) -> String {
     let version = release.versions[0];
     let spec = if version == "v1" { json!({ "size": 1 }) } else { json!({ "replicas": 1 }) };
@@ -292,7 +285,6 @@ pub(crate) fn object(number: usize, release: &Release) -> String {
     .to_string()
 }
 
-/// Takes an operator through the releases of a case, and says how long users waited.
 fn run(case: &Case, replicas: usize) {
     let mut world = World::new();
     let [first, next @ ..] = case.releases else { panic!("a case has releases") };

@@ -1,4 +1,4 @@
-//! `rbac verify` beside what kustomize renders: a log of one request for each thing that the rendered roles allow.
+//! `rbac verify` on rendered manifests: a synthetic log uses each permission of the rendered roles.
 
 use std::process::Command;
 
@@ -9,10 +9,10 @@ use crate::sandbox::Sandbox;
 
 const USER: &str = "system:serviceaccount:demo-system:demo-controller-manager";
 
-/// A file, and what is replaced there by what.
+/// File, old text and new text.
 type Edit = (&'static str, &'static str, &'static str);
 
-/// Webhooks of all three kinds with certificates of the operator's own, metrics, leader election.
+/// The three kinds of webhooks with self-signed certificates, metrics and leader election.
 fn project() -> Sandbox {
     let project = Sandbox::project("--prometheus --network-policy");
     project.lock();
@@ -28,7 +28,7 @@ fn project() -> Sandbox {
     project
 }
 
-/// What kustomize makes of `config/default`.
+/// The output of kustomize for `config/default`.
 fn rendered(project: &Sandbox) -> Vec<Value> {
     let mut kubectl = Command::new(control_plane::kubectl());
     let output = kubectl.args(["kustomize", "config/default"]).current_dir(project.root()).output().unwrap();
@@ -39,7 +39,7 @@ fn rendered(project: &Sandbox) -> Vec<Value> {
     )
 }
 
-/// A request for all that the roles of the operator allow, as an audit log has it.
+/// An audit log with a request for each permission of the operator's roles.
 fn log(objects: &[Value]) -> String {
     let strings = |value: &Value| -> Vec<String> {
         let texts = value.as_array().into_iter().flatten();
@@ -82,7 +82,7 @@ fn log(objects: &[Value]) -> String {
     log
 }
 
-/// However kustomize names the objects that rules name.
+/// kustomize may rename the objects in rules.
 #[test]
 fn rules_name_objects_as_kustomize_renders_them() {
     let default = "config/default/kustomization.yaml";
@@ -125,7 +125,7 @@ fn rules_name_objects_as_kustomize_renders_them() {
         let clean = "nothing is missing and nothing is unused\n";
         assert!(run.err().ends_with(clean), "{case}: {run}");
 
-        // The same requests about an object that the rules do not name.
+        // Requests about an object that no rule names.
         project.file("audit.log", &log.replace(&format!("\"name\":\"{name}\""), "\"name\":\"another\""));
         let run = project.run("rbac verify --audit-log audit.log --user demo-system/demo-controller-manager").code(1);
         assert!(run.err().contains("rbac-missing"), "{case}: {run}");

@@ -1,5 +1,5 @@
-//! The walk-throughs of `docs/walkthroughs`, from the first command to the operator at work on a real control plane, as its own
-//! ServiceAccount with its own roles.
+//! The pages of `docs/walkthroughs`, from the first command to the running operator on a real control plane, with its
+//! own ServiceAccount and roles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use crate::control_plane::{ControlPlane, Process, free_ports};
 use crate::golden::docs;
 use crate::{generated, http};
 
-/// Ten times what a step takes on two busy cores.
+/// Ten times a usual step on two busy cores.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The project that a page ends with, deployed, and its operator.
+/// The deployed project of a page, and its operator.
 struct Walk {
     project: &'static str,
     program: PathBuf,
@@ -27,7 +27,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Walks through a page to the end, but for what needs a cluster, and deploys the result.
+    /// Runs a page except its cluster commands, and deploys the result.
     fn through(page: &str, project: &'static str) -> Self {
         let home = tempfile::tempdir().unwrap();
         let not_run = docs::runs(page, home.path(), &["build"]);
@@ -53,7 +53,6 @@ impl Walk {
         walk
     }
 
-    /// Starts the operator, again if it has run before.
     fn start(&mut self) {
         self.operator = None;
         let system = format!("{}-system", self.project);
@@ -74,7 +73,7 @@ impl Walk {
         self.plane.admin.wait("the operator to be ready", LIMIT, || http::get(probes, "/readyz").map(drop));
     }
 
-    /// What the operator asked for so far; none of it was refused.
+    /// The operator's requests so far. Fails if one was refused.
     fn requests(&self) -> Vec<Request> {
         let user = format!("system:serviceaccount:{0}-system:{0}-controller-manager", self.project);
         let requests = audit::requests(&self.plane.audit_log()).into_iter();
@@ -103,7 +102,7 @@ fn pods_are_counted_on_the_replica_sets_of_others() {
         list["items"][0].clone()
     };
     let set = counted("2");
-    // What else is in it is that of the Deployment.
+    // The other fields belong to the Deployment's manager.
     let manager = |set: &Value| -> Vec<String> {
         let entries = set["metadata"]["managedFields"].as_array().unwrap().iter();
         let of_spec = entries.filter(|entry| !entry["fieldsV1"]["f:spec"].is_null());
@@ -114,7 +113,7 @@ fn pods_are_counted_on_the_replica_sets_of_others() {
     assert_eq!(manager(&kubectl_set), ["kube-controller-manager"]);
     kubectl.run(&["scale", "deployment", "web", "--replicas", "3"]);
     counted("3");
-    // What alerts and dashboards ask for is there.
+    // The metrics of alerts and dashboards exist.
     let page = http::get(walk.metrics, "/metrics").unwrap();
     let missing = |names: &BTreeSet<String>| -> Vec<String> {
         let has = |name: &str| {
@@ -170,7 +169,7 @@ fn a_flight_is_booked_once_and_given_back() {
     walk.plane.admin.wait_gone(&["ft", "london"]);
     assert_eq!(walk.log().matches("cancelled").count(), 1, "{}", walk.log());
 
-    // The next process has lost the bookings, and finds that none is needed.
+    // A restarted process has lost its bookings, and must not book again.
     walk.plane
         .admin
         .send(&["create", "-f", "-"], &ticket("paris", &json!({ "from": "Mumbai", "to": "Paris", "number": 1 })));
@@ -185,14 +184,14 @@ fn a_flight_is_booked_once_and_given_back() {
     walk.requests();
 }
 
-/// The objects of a stream, by kind and name.
+/// Objects of a stream by kind and name.
 fn objects(text: &str) -> BTreeMap<String, Value> {
     let documents: Vec<Value> = serde_yaml::from_multiple(text).unwrap();
     let named = |object: Value| (format!("{} {}", object["kind"], object["metadata"]["name"]), object);
     documents.into_iter().filter(|object| !object.is_null()).map(named).collect()
 }
 
-/// The files of `deploy/` are created one after the other, and are what one `kubectl apply` of all would have made.
+/// Creating the files of `deploy/` one by one gives the same result as one `kubectl apply` of all.
 #[test]
 fn what_articles_create_file_by_file_is_all_there_is() {
     let home = tempfile::tempdir().unwrap();

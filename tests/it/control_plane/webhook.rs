@@ -10,7 +10,7 @@ use super::{ControlPlane, Process, free_ports, kubectl};
 use crate::sandbox::{OFFLINE, Sandbox};
 use crate::wait;
 
-/// For what takes less than 5 seconds.
+/// Ten times a step of up to 5 seconds.
 const SOON: Duration = Duration::from_secs(50);
 
 fn program() -> Program {
@@ -55,7 +55,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 "#;
 
-/// A configuration as `generate` writes it, with a webhook that this operator serves and another one.
+/// A generated configuration with a webhook that this operator serves, and another one.
 fn configuration(kind: &str, path: &str) -> String {
     let webhook = |name: &str, path: &str| {
         json!({
@@ -75,7 +75,7 @@ fn configuration(kind: &str, path: &str) -> String {
     format!("---\n{}", serde_yaml::to_string(&manifest).unwrap())
 }
 
-/// Without a Service and without cert-manager, for an API server that is on this host; nothing is left behind.
+/// Local webhooks need neither a Service nor cert-manager, and leave no object behind.
 #[test]
 fn local_webhooks_end_with_their_operator() {
     let binary = program().build();
@@ -97,7 +97,7 @@ fn local_webhooks_end_with_their_operator() {
         let kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations";
         plane.admin.run(&["get", kinds, "-o", "name"])
     };
-    // One that is somebody else's.
+    // A configuration of another owner.
     let others = configuration("Validating", "/unknown").replace("things", "others");
     plane.admin.send(&["apply", "-f", "-"], &others);
     let other = names();
@@ -130,7 +130,7 @@ fn local_webhooks_end_with_their_operator() {
     assert_eq!(process.terminate(), Some(0), "{}", process.log_text());
     assert_eq!((names(), what(&definition())), (other.clone(), before.clone()));
 
-    // What a killed run has left goes at the next start, also what that does not have any more.
+    // The next start removes the leftovers of a killed run, including webhooks that no longer exist.
     process.restart();
     works("second");
     process.kill();
@@ -144,7 +144,7 @@ fn local_webhooks_end_with_their_operator() {
     wait::until(SOON, gone).unwrap();
     process.kill();
 
-    // And without webhooks.
+    // Also with webhooks disabled.
     let disabled = ("ENABLE_WEBHOOKS".to_owned(), "false".to_owned());
     let process = Process::start(&dir, &binary, &args, &[disabled]);
     let cleared = || if names() == other { Ok(()) } else { Err(process.log_text()) };
@@ -154,7 +154,7 @@ fn local_webhooks_end_with_their_operator() {
     assert_eq!(thing("third", "{}").unwrap()["spec"], json!({}));
 }
 
-/// With the names that kustomize gives them.
+/// The names are those of kustomize.
 #[test]
 fn the_manifests_of_each_certificate_mode_are_accepted() {
     let plane = ControlPlane::start();
@@ -203,7 +203,7 @@ fn the_manifests_of_each_certificate_mode_are_accepted() {
     }
 }
 
-/// The operator is down, so that whatever the API server asks it about is refused.
+/// The operator is down, so each call of its webhooks fails.
 #[test]
 fn an_operator_that_is_down_blocks_only_the_namespaces_in_which_it_works() {
     let plane = ControlPlane::start();
@@ -226,7 +226,7 @@ fn an_operator_that_is_down_blocks_only_the_namespaces_in_which_it_works() {
         ("--namespaces=a,b", "namespaces", &["a", "b"]),
         ("--namespaced=false", "default", &namespaces[..]),
     ] {
-        // The first one is what the project has.
+        // The project's initial scope comes first.
         if blocked.len() < namespaces.len() || sandbox.path("config/namespaces").exists() {
             sandbox.run(&format!("edit {scope}")).success();
         }
@@ -239,7 +239,7 @@ fn an_operator_that_is_down_blocks_only_the_namespaces_in_which_it_works() {
         assert_eq!(configurations.len(), 2, "{scope}");
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": configurations });
         plane.admin.send(&["apply", "-f", "-"], &list.to_string());
-        // The API server watches configurations, and takes a moment.
+        // The API server needs a moment to observe configurations.
         let is_blocked = || -> Vec<&str> {
             let refused = |namespace: &&str| {
                 let sample = "{apiVersion: cache.example.com/v1, kind: Memcached, metadata: {name: a}, spec: {}}";

@@ -1,4 +1,4 @@
-//! The workflows of projects and of this repository, as actionlint reads them. It is here because it needs Go.
+//! actionlint on the workflows of projects and of this repository. It needs Go, so it runs at this level.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,12 +10,11 @@ fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What it finds in the workflows of a folder.
 fn findings(root: &Path) -> String {
     let folder = root.join(".github/workflows");
     let workflows: Vec<_> = files(&folder).into_keys().map(|path| folder.join(path)).collect();
     assert!(!workflows.is_empty(), "{}", folder.display());
-    // Programs that happen to be installed find other things.
+    // Installed shellcheck or pyflakes would add findings.
     let flags = ["-no-color", "-oneline", "-shellcheck=", "-pyflakes="];
     let output = Command::new(tool("workflows", "github.com/rhysd/actionlint/cmd/actionlint"))
         .args(flags)

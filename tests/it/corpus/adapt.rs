@@ -1,7 +1,7 @@
-//! The declarations that custom resources of a public operator reach, moved to kube 5 and schemars 1.
+//! The declarations that a public operator's custom resources need, moved to kube 5 and schemars 1.
 //!
-//! What is kept is decided by names alone: an item stays when something that stays mentions its name. So a name that
-//! is looked up wrongly by the engine that is judged still meets the compiler's answer.
+//! An item is kept if a kept item mentions its name; paths are not resolved. So a resolution error of the engine still
+//! differs from the compiler's answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
 use syn::{Attribute, Item, UseTree};
 
-/// Derives that are kept: of std, of serde, and those that make a schema.
+/// Derives that are kept: std, serde and schema derives.
 const DERIVES: [&str; 14] = [
     "Clone",
     "Copy",
@@ -29,10 +29,10 @@ const DERIVES: [&str; 14] = [
     "CustomResource",
     "KubeSchema",
 ];
-/// Attributes that a schema depends on.
+/// Attributes that affect the schema.
 const ATTRIBUTES: [&str; 11] =
     ["doc", "serde", "schemars", "validate", "kube", "x_kube", "default", "deprecated", "cfg", "cfg_attr", "derive"];
-/// Traits that a schema or a default value may depend on.
+/// Traits that may affect a schema or a default.
 const TRAITS: [&str; 16] = [
     "Default",
     "JsonSchema",
@@ -52,34 +52,30 @@ const TRAITS: [&str; 16] = [
     "AsRef",
 ];
 
-/// The path of a module below the root of its crate.
+/// A module path relative to the crate.
 pub(super) type Path = Vec<String>;
 
-/// An item, an import of one name, or one associated item of a type.
+/// An item, an import of one name, or an associated item.
 pub(super) struct Unit {
-    /// Nothing once it was taken out.
+    /// Empty after removal.
     pub(super) text: String,
-    /// What it is called in a report.
     pub(super) name: String,
-    /// It is a `use`.
     pub(super) import: bool,
-    /// Names of which one must be mentioned, each, before it is needed.
+    /// The unit is needed once all of these names are mentioned.
     provides: Vec<String>,
     mentions: BTreeSet<String>,
-    /// The type that a derive of `CustomResource` generates.
+    /// The type that the `CustomResource` derive generates.
     pub(super) root: Option<String>,
 }
 
-/// The declarations of one target of a package.
 pub(super) struct Declarations {
-    /// Of the crate.
     pub(super) name: String,
     pub(super) units: BTreeMap<Path, Vec<Unit>>,
-    /// The features of the package, and those that are on by default.
+    /// Features of the package, with the default ones.
     pub(super) features: String,
 }
 
-/// Where a unit stands in the text that was written.
+/// Position of a unit in the written text.
 pub(super) struct Place {
     pub(super) module: Path,
     pub(super) index: usize,
@@ -87,7 +83,7 @@ pub(super) struct Place {
 }
 
 impl Declarations {
-    /// For each target of the package with custom resources that no target before it has: what these need.
+    /// Returns declarations for each target whose custom resources are not in an earlier target.
     pub(super) fn of(tree: &SourceTree, repository: &str) -> Vec<Self> {
         let slug: String =
             repository.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '_' }).collect();
@@ -116,12 +112,11 @@ impl Declarations {
         all
     }
 
-    /// How many custom resources are there.
     pub(super) fn resources(&self) -> usize {
         self.units.values().flatten().filter(|unit| unit.root.is_some() && !unit.text.is_empty()).count()
     }
 
-    /// The text of the crate, and where each unit stands in it.
+    /// Returns the text of the crate and the position of each unit.
     pub(super) fn write(&self) -> (String, Vec<Place>) {
         let (mut text, mut places) = ("#![allow(warnings)]\n".to_owned(), Vec::new());
         let all: BTreeSet<&[String]> =
@@ -130,7 +125,7 @@ impl Declarations {
         (text, places)
     }
 
-    /// Writes a module: its units, a function that names its resources and those of the modules in it, and these.
+    /// Writes a module: its units, a function that lists its resources and those of its submodules, and the submodules.
     fn module(&self, path: &[String], all: &BTreeSet<&[String]>, text: &mut String, places: &mut Vec<Place>) {
         let units = self.units.get(path).map_or(&[][..], Vec::as_slice);
         for (index, unit) in units.iter().enumerate().filter(|(_, unit)| !unit.text.is_empty()) {
@@ -159,7 +154,7 @@ impl Declarations {
     }
 }
 
-/// The name of a custom resource among those of its crate.
+/// Unique name of a custom resource in its crate.
 pub(super) fn key(module: &[String], root: &str) -> String {
     [module, &[root.to_owned()]].concat().join("::")
 }
@@ -172,7 +167,7 @@ fn root_of(tree: &SourceTree, module: ModuleId) -> ModuleId {
     tree.parent(module).map_or(module, |parent| root_of(tree, parent))
 }
 
-/// `[features]` without what they switch on in other packages.
+/// `[features]` without features of dependencies.
 fn features(tree: &SourceTree) -> String {
     let manifest = tree.manifest();
     let mut text = "[features]\n".to_owned();
@@ -185,7 +180,7 @@ fn features(tree: &SourceTree) -> String {
     text
 }
 
-/// Takes out what no custom resource leads to.
+/// Removes units that no custom resource reaches.
 fn prune(units: &mut BTreeMap<Path, Vec<Unit>>) {
     let mut named: BTreeSet<String> = BTreeSet::new();
     let mut kept = BTreeSet::new();
@@ -213,7 +208,7 @@ fn prune(units: &mut BTreeMap<Path, Vec<Unit>>) {
     units.retain(|_, list| !list.is_empty());
 }
 
-/// What of an item is kept: one import or associated item at a time.
+/// Splits an item into the units to keep: imports and associated items are separate.
 fn taken(tree: &SourceTree, item: ItemRef) -> Vec<Unit> {
     let mut item = tree.item(item).clone();
     match &mut item {
@@ -262,7 +257,7 @@ fn taken(tree: &SourceTree, item: ItemRef) -> Vec<Unit> {
     vec![unit]
 }
 
-/// A trait impl as a whole, an inherent one item by item.
+/// A trait impl is one unit; an inherent impl is one unit for each item.
 fn associated(block: &syn::ItemImpl) -> Vec<Unit> {
     let mut block = block.clone();
     clean(&mut block.attrs);
@@ -293,7 +288,7 @@ impl Unit {
     }
 }
 
-/// The imports of one name each, with the name; a glob has none.
+/// Splits imports into single names. A glob has no name.
 fn imports(tree: &UseTree, before: &TokenStream, all: &mut Vec<(Option<String>, TokenStream)>) {
     match tree {
         UseTree::Path(path) => {
@@ -309,14 +304,14 @@ fn imports(tree: &UseTree, before: &TokenStream, all: &mut Vec<(Option<String>, 
             all.push((last.last(), quote!(#before {self})));
         }
         UseTree::Name(name) => all.push((Some(name.ident.to_string()), quote!(#before #tree))),
-        // Of `as _` only the methods are used, which are not mentioned by its name.
+        // `as _` imports methods, which do not mention the name.
         UseTree::Rename(name) if name.rename == "_" => all.push((None, quote!(#before #tree))),
         UseTree::Rename(name) => all.push((Some(name.rename.to_string()), quote!(#before #tree))),
         UseTree::Glob(_) => all.push((None, quote!(#before #tree))),
     }
 }
 
-/// All names in the tokens, and in texts that are paths.
+/// Collects all names in tokens, and in strings that are paths.
 fn mention(tokens: TokenStream, all: &mut BTreeSet<String>) {
     for token in tokens {
         match token {
@@ -335,7 +330,7 @@ fn mention(tokens: TokenStream, all: &mut BTreeSet<String>) {
     }
 }
 
-/// Names of schemars 0.8 that have moved in schemars 1.
+/// Renames the moved names of schemars 0.8.
 fn moved(tokens: TokenStream) -> TokenStream {
     let mut all: Vec<TokenTree> = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
@@ -360,13 +355,12 @@ fn moved(tokens: TokenStream) -> TokenStream {
     all.into_iter().collect()
 }
 
-/// The tokens end with `name::`.
 fn ends_with(tokens: &[TokenTree], name: &str) -> bool {
     let colon = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
     matches!(tokens, [.., TokenTree::Ident(ident), first, second] if ident == name && colon(first) && colon(second))
 }
 
-/// Keeps the attributes that a schema depends on, and the derives that are there.
+/// Keeps the attributes that affect the schema, and known derives.
 fn clean(attributes: &mut Vec<Attribute>) {
     attributes.retain(|attribute| ATTRIBUTES.iter().any(|name| attribute.path().is_ident(name)));
     for attribute in attributes.iter_mut().filter(|attribute| attribute.path().is_ident("derive")) {
@@ -382,7 +376,7 @@ fn clean(attributes: &mut Vec<Attribute>) {
     }
 }
 
-/// The type that the derive of a custom resource generates.
+/// The type that a `CustomResource` derive generates.
 fn root(item: &Item) -> Option<String> {
     let attributes = match item {
         Item::Struct(item) => &item.attrs,

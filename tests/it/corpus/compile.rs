@@ -1,6 +1,5 @@
-//! The adapted declarations as one crate for each target, in a workspace: rustc says what does not compile without the
-//! rest of its project or with kube 5, that is taken out, and rustc is asked again. The next run begins with what the
-//! last one has taken out of the same text.
+//! Compiles the adapted declarations, one crate for each target. Units that do not compile without their project or
+//! with kube 5 are removed, until the workspace compiles. The next run starts with the removed units of the same text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,20 +10,20 @@ use serde_json::Value;
 use super::adapt::{self, Declarations, Place};
 use crate::generated;
 
-/// Four times as many rounds as were ever needed.
+/// Four times the largest number of rounds so far.
 const ROUNDS: usize = 60;
 
 const DEPENDENCIES: &str = include_str!("dependencies.toml");
 
-/// What the compiler says of a workspace of declarations.
+/// The compiler's answers for a workspace.
 pub(super) struct Compiled {
-    /// For each crate, the custom resources by the path of their type: nothing for a panic.
+    /// Custom resources of each crate by type path; `null` for a panic.
     pub(super) crds: Vec<BTreeMap<String, Value>>,
-    /// For each crate, what was taken out and the compiler's reason.
+    /// Removed units of each crate with the compiler's error.
     pub(super) gone: Vec<Vec<(String, String)>>,
 }
 
-/// Writes the workspace, takes out what does not compile, and asks every custom resource that is left.
+/// Writes the workspace, removes units that do not compile, and prints the CRD of each remaining resource.
 pub(super) fn all(workspace: &Path, crates: &mut [Declarations]) -> Compiled {
     frame(workspace, crates);
     let memory = workspace.join("gone.json");
@@ -72,17 +71,16 @@ pub(super) fn all(workspace: &Path, crates: &mut [Declarations]) -> Compiled {
     }
     let output = generated::cargo(workspace, &["run", "--quiet", "--package=dump"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    // Schemas that are made by code may print something first.
+    // Code that builds a schema may print, so take the last line.
     let text = String::from_utf8_lossy(&output.stdout);
     Compiled { crds: serde_json::from_str(text.lines().last().unwrap()).unwrap(), gone }
 }
 
-/// What a unit is remembered by.
 fn memorable(krate: &str, module: &[String], text: &str) -> String {
     format!("{krate}::{}: {text}", module.join("::"))
 }
 
-/// The manifests, and the program that prints what all custom resources say.
+/// Writes the manifests, and the program that prints all CRDs.
 fn frame(workspace: &Path, crates: &[Declarations]) {
     let mut members = String::from("[workspace]\nresolver = \"3\"\nmembers = [\"dump\"");
     let mut manifest = "[package]\nname = \"dump\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
@@ -114,7 +112,6 @@ fn frame(workspace: &Path, crates: &[Declarations]) {
     replace(&workspace.join("Cargo.toml"), &format!("{members}]\n\n{DEPENDENCIES}"));
 }
 
-/// Names of the dependencies, and what stands after them.
 fn dependencies() -> impl Iterator<Item = (&'static str, &'static str)> {
     let table = DEPENDENCIES.split_once("[workspace.dependencies]\n").unwrap().1.split_once("\n\n").unwrap().0;
     table.lines().filter_map(|line| line.split_once(" = "))
@@ -126,7 +123,7 @@ fn write(workspace: &Path, declarations: &Declarations) -> Vec<Place> {
     places
 }
 
-/// Writes a file; one that says the same keeps its time, so that cargo does not compile it again.
+/// Writes a file. An unchanged file keeps its mtime, so that cargo does not rebuild it.
 fn replace(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     if std::fs::read_to_string(path).ok().as_deref() != Some(text) {
@@ -136,8 +133,8 @@ fn replace(path: &Path, text: &str) {
 
 type Blamed = BTreeMap<(usize, usize), String>;
 
-/// The units that the errors are in, by crate and place, with the compiler's words. While a crate has imports that lead
-/// nowhere only these are blamed: the other errors may come from them.
+/// Maps errors to units, by crate and position. Import errors come first: while a crate has any, other errors may
+/// follow from them.
 fn blame(errors: &[Value], crates: &[Declarations], places: &[Vec<Place>]) -> Blamed {
     let mut all = Blamed::new();
     for error in errors {
@@ -158,7 +155,7 @@ fn blame(errors: &[Value], crates: &[Declarations], places: &[Vec<Place>]) -> Bl
     all
 }
 
-/// The units that the primary places of an error are in; without one, those of its notes.
+/// Adds the units at the primary spans of an error, or else at those of its notes.
 fn spans(message: &Value, crates: &[Declarations], places: &[Vec<Place>], found: &mut BTreeSet<(usize, usize)>) {
     let before = found.len();
     for span in message["spans"].as_array().into_iter().flatten().filter(|span| span["is_primary"] == true) {
@@ -189,7 +186,7 @@ fn unit(span: &Value, crates: &[Declarations], places: &[Vec<Place>]) -> Option<
     Some((position, place))
 }
 
-/// The custom resource whose type is declared at this byte of the text.
+/// The custom resource that is declared at this byte offset.
 pub(super) fn resource(declarations: &Declarations, places: &[Place], at: usize) -> Option<String> {
     let place = places.iter().find(|place| place.range.contains(&at))?;
     let root = declarations.units[&place.module][place.index].root.as_ref()?;

@@ -1,7 +1,7 @@
-//! Permissions derived from public operators, beside what a person found out by reading them.
+//! Permissions derived from public operators, compared with manual audits.
 //!
-//! `tests/fixtures/rbac-derive/OWNER+NAME.tsv` was written before the tool was run on the operator: facts, and no code
-//! of theirs. A kind `?` is not in their source, and has to be said.
+//! An audit `tests/fixtures/rbac-derive/OWNER+NAME.tsv` was written before the tool ran on the operator. It has facts,
+//! but none of the operator's code. The kind `?` is not in the source; the tool must report it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -38,12 +38,12 @@ fn permissions_of_public_operators_are_derived() {
         let derived: BTreeSet<Row> = usages.iter().map(row).collect();
         let doubts: BTreeSet<String> = doubts.iter().map(|doubt| place(&doubt.origin)).collect();
         let said = open.iter().filter(|row| doubts.contains(&row[3])).count();
-        // The permission is found, and proposed for all namespaces instead of the one that the operator is in.
+        // Derived for all namespaces instead of the operator's own.
         let wider: BTreeSet<Row> =
             truth.difference(&derived).filter(|row| derived.contains(&everywhere(row))).cloned().collect();
         let wide: BTreeSet<Row> = wider.iter().map(everywhere).collect();
         let missing: Vec<_> = truth.difference(&derived).filter(|row| !wider.contains(*row)).collect();
-        // The operator needs the permission, but not for this call.
+        // The operator needs the permission for another call.
         let needed_somewhere = |row: &&Row| truth.iter().any(|known| known[..2] == row[..2]);
         let (elsewhere, extra): (Vec<_>, Vec<_>) =
             derived.difference(&truth).filter(|row| !wide.contains(*row)).partition(needed_somewhere);
@@ -80,7 +80,7 @@ fn permissions_of_public_operators_are_derived() {
     assert!(found * 100 >= needed * 95, "{found} of {needed}");
 }
 
-/// The row with a namespace that is known when the operator runs.
+/// The row in a scope that is known only at run time.
 fn everywhere(row: &Row) -> Row {
     let [verb, resource, scope, place] = row.clone();
     let scope = if ["own", "namespace"].contains(&scope.as_str()) { "namespaced".to_owned() } else { scope };

@@ -1,7 +1,7 @@
-//! Public operators as they are at one commit: the CRDs of both engines beside those that are committed.
+//! Public operators at a fixed commit: the CRDs of both engines, compared with the committed YAML.
 //!
-//! `unedited.toml` lists them. Equal means the same JSON: how a number is written, and the order of keys, versions and
-//! files, are no matter.
+//! `unedited.toml` is the list. Equal means the same JSON value; the format of numbers and the order of keys, versions
+//! and files do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -17,21 +17,20 @@ use toml_edit::{DocumentMut, TableLike};
 
 const LIST: &str = include_str!("unedited.toml");
 
-/// A repository of the list.
 struct Repository {
     name: String,
     commit: String,
-    /// Its packages that declare custom resources.
+    /// Packages that declare custom resources.
     packages: Vec<String>,
-    /// Where its CRDs are committed.
+    /// Paths of committed CRDs.
     yaml: Vec<String>,
-    /// CRDs whose YAML is not what `crd()` gives at this commit, and why.
+    /// CRDs whose committed YAML differs from `crd()`, each with the reason.
     different: BTreeMap<String, String>,
-    /// What its own recipe takes out of what `crd()` gives, and how.
+    /// Fields that the project's own recipe removes from `crd()`.
     removed: BTreeMap<String, String>,
-    /// Why the compiled engine was not tried.
+    /// The reason to skip the compiled engine.
     unbuilt: Option<String>,
-    /// How many CRDs the compiled engine gives that are equal, where it was tried.
+    /// Number of equal CRDs of the compiled engine, if it runs.
     compiled: Option<usize>,
 }
 
@@ -66,24 +65,22 @@ fn repository(table: &dyn TableLike) -> Repository {
     }
 }
 
-/// What an engine gives for a repository, beside what is committed.
+/// The CRDs of an engine for a repository, compared with the committed ones.
 #[derive(Default)]
 struct Judged {
     equal: BTreeSet<String>,
-    /// Not equal, as the list says.
+    /// Known differences.
     different: BTreeSet<String>,
-    /// Those of the committed ones that the engine does not give.
+    /// Committed CRDs that the engine does not print.
     absent: BTreeSet<String>,
-    /// Those that are committed nowhere: types of other APIs, mostly.
+    /// CRDs that are not committed, mostly of foreign APIs.
     others: usize,
-    /// The codes of the errors, and how many have it.
     codes: BTreeMap<String, usize>,
-    /// The differences that the list does not know, and what it says that is not so.
+    /// Unknown differences, and entries of the list that no longer apply.
     wrong: Vec<String>,
 }
 
 impl Judged {
-    /// Runs the engine in each package.
     fn of(repository: &Repository, checkout: &Path, engine: &str, target: &Path) -> Self {
         let mut judged = Self::default();
         let committed = committed(repository, checkout);
@@ -128,7 +125,6 @@ impl Judged {
     }
 }
 
-/// The CRDs that an engine prints for a package as it is, and what it says.
 fn run(package: &Path, engine: &str, target: &Path) -> (Vec<Value>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_memcached-sdk"));
     command.args(["generate", "crds", "--stdout", "--keep-going", "--engine", engine]).current_dir(package);
@@ -140,7 +136,7 @@ fn run(package: &Path, engine: &str, target: &Path) -> (Vec<Value>, String) {
     (documents, errors)
 }
 
-/// The CRDs that the repository has, each from every file that has it.
+/// Committed CRDs, each from all its files.
 fn committed(repository: &Repository, checkout: &Path) -> BTreeMap<String, Vec<Value>> {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for pattern in &repository.yaml {
@@ -158,7 +154,7 @@ fn committed(repository: &Repository, checkout: &Path) -> BTreeMap<String, Vec<V
     found
 }
 
-/// The text of a template of a Helm chart, with a word for each action.
+/// A Helm template with a placeholder for each action.
 fn untemplated(text: &str) -> String {
     let mut made = String::new();
     for line in text.lines().filter(|line| !line.trim_start().starts_with("{{")) {
@@ -187,7 +183,7 @@ fn sorted(crd: Value) -> Value {
     crd
 }
 
-/// `1.0` in YAML is the number `1`.
+/// Converts `1.0` to `1`: YAML does not distinguish them here.
 fn whole(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(whole),
@@ -201,7 +197,6 @@ fn whole(value: &mut Value) {
     }
 }
 
-/// Removes a list that is empty.
 fn remove_empty(crd: &mut Value, pointer: &str) {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     let Some(parent) = crd.pointer_mut(parent).and_then(Value::as_object_mut) else { return };
@@ -210,7 +205,7 @@ fn remove_empty(crd: &mut Value, pointer: &str) {
     }
 }
 
-/// All files of a repository at a commit, but those that a snapshot lacks.
+/// Checks out all files at a commit that the snapshot has.
 fn checkout(corpus: &Path, repository: &Repository) -> PathBuf {
     let folder = corpus.join(repository.name.replace('/', "+"));
     let git = ["repo/.git", "repo", ".git", ""].iter().map(|path| folder.join(path));
@@ -218,7 +213,7 @@ fn checkout(corpus: &Path, repository: &Repository) -> PathBuf {
     let git = git.unwrap_or_else(|| panic!("corpus absent: {} is not in CORPUS", repository.name));
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("corpus-unedited").join(folder.file_name().unwrap());
     let (mark, commit) = (target.with_extension("commit"), &repository.commit);
-    // What is built there is built once.
+    // Keep an existing checkout: its build is expensive.
     if std::fs::read_to_string(&mark).is_ok_and(|there| there == *commit) {
         return target;
     }
@@ -235,7 +230,7 @@ fn checkout(corpus: &Path, repository: &Repository) -> PathBuf {
     target
 }
 
-/// The releases in the lock file next above a package.
+/// The kube and schemars releases in the nearest lock file of a package.
 fn releases(checkout: &Path, package: &str) -> String {
     let folder = checkout.join(package);
     let lock = folder.ancestors().map(|folder| folder.join("Cargo.lock")).find(|lock| lock.is_file());
@@ -248,7 +243,7 @@ fn releases(checkout: &Path, package: &str) -> String {
         version.unwrap_or("none").to_owned()
     };
     let kube = release("kube-core", &|_| true);
-    // Others may bring another schemars.
+    // Dependencies may lock another schemars.
     let old = kube.starts_with("0.") || kube.starts_with("1.");
     let schemars = release("schemars", &|version| version.starts_with("0.") == old);
     format!("{kube}, {schemars}")

@@ -1,10 +1,11 @@
-//! What the compiler answered is checked in, for this release of kube and schemars and for older ones, so that it judges
-//! what is read from source in seconds.
+//! Compares the CRDs that are read from source with the compiler's answers.
+//! The answers are checked in for the current pair of kube and schemars releases and for older pairs, so the comparison
+//! takes seconds.
 //!
-//! `tests/fixtures/releases` has a folder for each pair of releases. That of the present one holds whole answers, a file
-//! for each file of types. That of an older pair holds the manifest and the lock file that it is compiled with, the answers
-//! as differences from the next newer pair, and in `absent.txt` the files that it does not compile. `refused.txt` is what
-//! the source does not say of a pair. `make answers` asks the compiler anew, see `oracle::releases`.
+//! `tests/fixtures/releases` has a folder for each pair. The folder of the current pair holds complete answers, one
+//! file for each file of types. The folder of an older pair holds its manifest, its lock file, the difference of its
+//! answers from the next newer pair, and `absent.txt`, the list of files that do not compile. `refused.txt` lists the
+//! CRDs that the source cannot decide. `make answers` runs the compiler again; see `oracle::releases`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,17 +21,16 @@ use snapbox::{Assert, Data};
 use crate::generated;
 use crate::projects::oracle::{self, Crds, Module};
 
-/// Kind → its CRD as text.
 type Answer = BTreeMap<String, String>;
 
-/// A release of kube and one of schemars.
+/// A kube release and a schemars release.
 pub(crate) struct Pair {
     pub(crate) name: String,
     kube: Version,
     schemars: Version,
 }
 
-/// A crate of fixtures: its types, and what else is in it.
+/// A crate of fixtures: its modules and its other files.
 pub(crate) type Crate = (Vec<Module>, Vec<(&'static str, String)>);
 
 pub(crate) fn overwrite() -> bool {
@@ -41,7 +41,6 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
 
-/// All pairs, the present one first.
 pub(crate) fn pairs() -> Vec<Pair> {
     let entries = fixtures().join("releases").read_dir().unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -56,13 +55,13 @@ pub(crate) fn pairs() -> Vec<Pair> {
     pairs
 }
 
-/// The pair that the samples are locked at, and what is linked here.
+/// The pair that is linked here and that the samples are locked at.
 pub(crate) fn present() -> Pair {
     pairs().into_iter().next().unwrap()
 }
 
 impl Pair {
-    /// The modules of a crate of all fixtures that are meant for this pair.
+    /// Returns the modules of the crate with all fixtures that are meant for this pair.
     pub(crate) fn modules(&self) -> Vec<Module> {
         let folders = ["types", "releases/types"].map(|folder| fixtures().join(folder).read_dir().unwrap());
         let mut files: Vec<PathBuf> = folders.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
@@ -81,14 +80,13 @@ impl Pair {
         !self.folder().join("Cargo.toml").exists()
     }
 
-    /// The pair that this one's answers are told apart from: the oldest that is newer.
+    /// The base of this pair's differences: the oldest pair that is newer.
     fn base(&self) -> Option<Pair> {
         let newer =
             |other: &Pair| other.kube >= self.kube && other.schemars >= self.schemars && other.name != self.name;
         pairs().into_iter().rfind(newer)
     }
 
-    /// The crates that hold the fixtures.
     pub(crate) fn crates(&self) -> Vec<Crate> {
         if self.is_present() {
             let [manifest, lock] = oracle::like_the_sample("oracle");
@@ -109,7 +107,7 @@ impl Pair {
         }
     }
 
-    /// Files that this pair does not compile, and why.
+    /// Files that this pair does not compile, each with the reason.
     pub(crate) fn absent(&self) -> BTreeMap<String, String> {
         let text = std::fs::read_to_string(self.folder().join("absent.txt")).unwrap_or_default();
         text.lines()
@@ -118,7 +116,7 @@ impl Pair {
             .collect()
     }
 
-    /// Name of the file of types → the answers about it, as they are checked in.
+    /// The checked-in answers by file name.
     fn texts(&self) -> BTreeMap<String, String> {
         let folder = self.folder();
         let mut texts = self.base().map(|base| base.texts()).unwrap_or_default();
@@ -146,7 +144,6 @@ impl Pair {
         texts
     }
 
-    /// Makes the checked-in answers these ones.
     fn write(&self, compiled: &Compiled) {
         let folder = self.folder();
         for entry in folder.read_dir().unwrap() {
@@ -172,17 +169,15 @@ impl Pair {
     }
 }
 
-/// What the compiler says of the fixtures now.
+/// The compiler's answers for the fixtures.
 #[derive(Default)]
 pub(crate) struct Compiled {
-    /// Name of the file of types → the answers about it.
     texts: BTreeMap<String, String>,
-    /// Files that do not compile, and why.
+    /// Files that do not compile, each with the reason.
     pub(crate) absent: BTreeMap<String, String>,
 }
 
 impl Compiled {
-    /// Adds a crate's answers, of the modules that are fixtures.
     pub(crate) fn add(&mut self, modules: &[Module], crds: &Crds) {
         for module in modules {
             let text = module.keys().iter().map(|key| document(module, kind(key), crds[key].as_ref())).collect();
@@ -190,7 +185,6 @@ impl Compiled {
         }
     }
 
-    /// The checked-in answers of the pair are these, or become so with `SNAPSHOTS=overwrite`.
     pub(crate) fn check(&self, pair: &Pair) {
         if overwrite() {
             pair.write(self);
@@ -212,17 +206,17 @@ fn kind(key: &str) -> &str {
     key.split(' ').nth(1).unwrap()
 }
 
-/// A CRD below its kind.
+/// A CRD below a line with its kind.
 fn document(module: &Module, kind: &str, crd: Option<&Value>) -> String {
     let Some(mut crd) = crd.cloned() else { return format!("# {kind}: crd() panics\n") };
     shorten(&mut crd, module);
     format!("# {kind}\n{}", yaml::document(&crd))
 }
 
-/// The most lines of a type of another crate that are written out.
+/// A type of another crate with more lines is shown as a digest.
 const LINES: usize = 150;
 
-/// Descriptions that are not in the fixture, and large types that have them, are only a digest.
+/// Replaces descriptions from outside the fixture, and large types with such descriptions, by a digest.
 fn shorten(value: &mut Value, module: &Module) {
     match value {
         Value::Object(object) => {
@@ -243,7 +237,7 @@ fn shorten(value: &mut Value, module: &Module) {
     }
 }
 
-/// FNV-1a, which is the same everywhere.
+/// FNV-1a: stable across platforms and releases, unlike the hasher of std.
 fn digest(text: &str) -> String {
     let hash = text
         .bytes()
@@ -251,7 +245,7 @@ fn digest(text: &str) -> String {
     format!("({} bytes, {hash:016x})", text.len())
 }
 
-/// The documents of a file of answers by kind.
+/// Splits a file of answers into documents by kind.
 fn documents(text: &str) -> Answer {
     let mut answer = Answer::new();
     let mut last = None;
@@ -264,10 +258,10 @@ fn documents(text: &str) -> Answer {
     answer
 }
 
-/// Unchanged lines around a change. Differences are many, and most are of one line.
+/// Context lines of a difference. One is enough, because most differences are of one line.
 const CONTEXT: usize = 1;
 
-/// A unified difference, with the kind behind the numbers of the lines.
+/// A unified diff with the kind in each hunk header.
 fn difference(before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after).unified_diff().context_radius(CONTEXT).to_string();
     let kinds: Vec<&str> = before
@@ -280,7 +274,7 @@ fn difference(before: &str, after: &str) -> String {
     let mut out = String::new();
     for line in diff.split_inclusive('\n') {
         match hunk(line) {
-            // The first line that is changed, not the first that is shown.
+            // Use the first changed line, not the first context line.
             Some((start, _)) => {
                 let kind = kinds.get(start + CONTEXT).or(kinds.last()).unwrap_or(&"");
                 writeln!(out, "{} {kind}", line.trim_end()).unwrap();
@@ -291,16 +285,14 @@ fn difference(before: &str, after: &str) -> String {
     out
 }
 
-/// First line, from 0, and number of lines of what a header of a difference replaces.
 fn hunk(line: &str) -> Option<(usize, usize)> {
     let range = line.strip_prefix("@@ -")?.split(' ').next()?;
     let (start, count) = range.split_once(',').unwrap_or((range, "1"));
     let [start, count]: [usize; 2] = [start, count].map(|number| number.parse().unwrap());
-    // An empty range is named by the line before it.
+    // An empty range names the line before it.
     Some((if count == 0 { start } else { start - 1 }, count))
 }
 
-/// What a difference makes of a text.
 fn apply(before: &str, diff: &str) -> String {
     let before: Vec<&str> = before.split_inclusive('\n').collect();
     let (mut out, mut at) = (String::new(), 0);
@@ -323,7 +315,8 @@ fn apply(before: &str, diff: &str) -> String {
     out
 }
 
-/// Equal, or refused; what is refused is a table. That of an older pair is without what is refused of the present one.
+/// Fails unless each CRD equals the compiler's answer or is listed in `refused.txt`. The list of an older pair omits
+/// the CRDs that the current pair refuses, too.
 fn check(pair: &Pair) {
     let texts = pair.texts();
     let present = std::fs::read_to_string(present().folder().join("refused.txt")).unwrap();
@@ -373,7 +366,7 @@ fn check(pair: &Pair) {
     Assert::new().action_env("SNAPSHOTS").eq(table, Data::read_from(&file, Some(DataFormat::Text)).raw());
 }
 
-/// The sources of a lock file's packages, among them the types of Kubernetes.
+/// Downloads the packages of a lock file, including the Kubernetes types.
 fn fetch(folder: &Path) {
     let output = generated::cargo(folder, &["fetch", "--locked", "--quiet"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -388,7 +381,7 @@ fn the_source_says_what_the_compiler_said() {
     );
     let asked = std::env::var("ANSWERS").ok();
     let asked = |pair: &&Pair| asked.as_ref().is_none_or(|name| *name == pair.name);
-    // The tables of the others follow from that of the present one.
+    // Check the current pair first: its table is the base of the others.
     pairs[..1].iter().filter(asked).for_each(check);
     std::thread::scope(|scope| {
         let threads: Vec<_> = pairs[1..].iter().filter(asked).map(|pair| scope.spawn(move || check(pair))).collect();

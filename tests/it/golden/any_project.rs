@@ -1,4 +1,4 @@
-//! `generate` on code that no command of ours has made: packages, workspaces, and where the files go.
+//! `generate` in packages and workspaces that `init` did not create.
 
 use snapbox::str;
 
@@ -19,7 +19,7 @@ fn kind(kind: &str) -> String {
     )
 }
 
-/// A virtual workspace of a library `types`, an operator `operator` that uses it and has a kind of its own, and an excluded crate.
+/// A virtual workspace: the library `types`, the crate `operator` with a kind of its own, and an excluded crate.
 fn workspace() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox
@@ -137,7 +137,7 @@ note[list-kind]: the CRD has no `listKind`; the API server sets it: `Apple`
 "#]]);
 }
 
-/// The second one would be stored and never served.
+/// The API server would store the second CRD without ever serving it.
 #[test]
 fn a_name_that_two_kinds_of_a_group_want_is_an_error() {
     let sandbox = workspace();
@@ -212,7 +212,7 @@ fn stdout_has_documents_and_nothing_else() {
     assert_eq!(descriptions[..3], ["description: Auto-gener...", "description: A thing.", "description: How big."][..]);
 }
 
-/// Its `config/` is not ours to replace; elsewhere a PROJECT file of another tool says nothing of this crate.
+/// The other tool owns `config/`. Below the project's root its PROJECT file does not apply.
 #[test]
 fn beside_a_project_of_another_tool() {
     let sandbox = workspace();
@@ -238,7 +238,7 @@ fn what_is_wrong_goes_to_stderr_when_stdout_has_manifests() {
     assert!(run.err().contains("error[rust-syntax]"));
 }
 
-/// Off unless asked for; what was done is told on request.
+/// `--fix` is off by default; the fixes are listed on request.
 #[test]
 fn what_is_fixed() {
     let sandbox = workspace();
@@ -350,7 +350,7 @@ fn stale_files_go_unless_only_a_part_was_read() {
     assert_eq!(created(&sandbox), ["deploy/example.com_apples.yaml", "deploy/role.yaml"]);
 }
 
-/// What is written for an older release is refused for what that release is, once.
+/// Code for an older schemars is refused once, with the name of that release.
 #[test]
 fn a_release_of_the_compiler_is_named_once() {
     let sandbox = Sandbox::new();
@@ -370,7 +370,7 @@ error[dependency-version]: schemars is locked at 0.8.0: what it makes of types i
 "#]]);
 }
 
-/// One kind that is refused, one with errors of several sorts, one with a warning.
+/// One refused kind, one kind with several errors, one kind with a warning.
 #[test]
 fn all_findings_of_all_crds_are_told_at_once_in_every_format() {
     let sandbox = workspace();
@@ -451,7 +451,7 @@ fn a_macro_of_the_project_that_derives_resources_is_not_passed_over() {
     }
 }
 
-/// The file that calls it names neither the derive nor kube.
+/// The calling file mentions neither the derive nor kube.
 #[test]
 fn a_rule_of_another_package_of_the_project_may_expand_to_the_derive() {
     for (rule, hidden) in [(kind("A"), true), ("fn f() {}".to_owned(), false)] {
@@ -473,7 +473,7 @@ fn a_rule_of_another_package_of_the_project_may_expand_to_the_derive() {
     }
 }
 
-/// kube may come from a package of the project, and schemars from any package.
+/// kube may be a package of the project, and schemars may have any source.
 #[test]
 fn releases_count_wherever_they_come_from() {
     let package_of = |name: &str, version: &str, source: &str, below: &str| {

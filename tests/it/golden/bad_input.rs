@@ -1,4 +1,4 @@
-//! Wrong flags, names and PROJECT files: what is wrong, and what to do; nothing is written.
+//! Wrong flags, names and PROJECT files: the message names the problem and the remedy, and nothing is written.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,7 @@ use snapbox::{assert_data_eq, str};
 
 use crate::sandbox::{OFFLINE, Sandbox};
 
-/// Runs every command in the same project, expects the exit code and a part of the message, and that
-/// no file has changed.
+/// Runs each command in one project, checks the exit code and a part of the message, and checks that no file changed.
 fn check(cases: &[(&str, i32, &str)]) {
     let project = Sandbox::project("");
     let before = project.files();
@@ -242,7 +241,8 @@ fn a_folder_on_the_way_that_is_a_file() {
     assert_eq!(sandbox.files().len(), 1);
 }
 
-/// Sources that are no project's are never replaced, whatever the flags are; what works in an operator as it is is said.
+/// `init` never replaces sources outside a project, with any flags. The message lists the commands that work in an
+/// existing operator.
 #[test]
 fn a_crate_that_exists_is_not_taken_over() {
     const KUBE: &str = "[package]\nname = \"pond\"\nversion = \"0.1.0\"\n\n[dependencies]\nkube = \"3\"\n";
@@ -282,7 +282,7 @@ fn a_crate_that_exists_is_not_taken_over() {
             }
         }
     }
-    // What `cargo new` has just written is nobody's work; and a run that was interrupted goes on.
+    // The output of `cargo new` may be replaced, and an interrupted run may continue.
     let sandbox = Sandbox::new();
     sandbox
         .file("Cargo.toml", "[package]\nname = \"pond\"\nversion = \"0.1.0\"\n\n[dependencies]\n")
@@ -294,7 +294,7 @@ fn a_crate_that_exists_is_not_taken_over() {
     sandbox.run(&init).success();
 }
 
-/// Conflict markers are named with their line, whichever file has them.
+/// Merge conflict markers are reported with file and line.
 #[test]
 fn a_merge_conflict_is_named() {
     let sandbox = Sandbox::project("");

@@ -1,5 +1,5 @@
-//! `generate bundle`, `generate kustomize manifests` and `bundle validate` on a small stream. What OLM's own validators say of the
-//! same is in `control_plane/olm.rs`.
+//! `generate bundle`, `generate kustomize manifests` and `bundle validate` on a small stream. `control_plane/olm.rs`
+//! runs OLM's own validators.
 
 mod property;
 
@@ -154,7 +154,7 @@ fn any_stream_gives_a_bundle() {
     sandbox.run("bundle validate --select-optional name=good-practices").success().stderr("`bundle` has no error\n");
 }
 
-/// Without a pipe, what is said of the operator is rendered with the manifests.
+/// Without a pipe, `generate bundle` builds `config/manifests`.
 #[test]
 fn without_a_pipe_config_manifests_is_rendered() {
     for (program, verb) in [("kubectl", "kustomize"), ("kustomize", "build")] {
@@ -184,12 +184,12 @@ fn without_a_pipe_config_manifests_is_rendered() {
     let sandbox = Sandbox::project("");
     let said = sandbox.run("generate bundle --version 0.1.0").code(1).err();
     assert!(said.contains("run `memcached-sdk generate kustomize manifests` first"), "{said}");
-    // What came out of a pipe empty is not replaced in silence.
+    // Empty stdin is an error: the build before the pipe failed.
     let said = sandbox.pipe("generate bundle --version 0.1.0", "").code(1).err();
     assert!(said.contains("stdin is empty"), "{said}");
 }
 
-/// A kustomization names what is there.
+/// A kustomization may only list files that exist.
 #[test]
 fn samples_are_in_a_bundle_once_there_are_some() {
     let sandbox = Sandbox::project("");
@@ -202,7 +202,7 @@ fn samples_are_in_a_bundle_once_there_are_some() {
     sandbox.run("generate kustomize manifests").success().stdout("");
 }
 
-/// The terminal, which asks questions on stdin, has to leave it alone.
+/// Prompts read stdin as well; they must not consume the manifests.
 #[test]
 fn manifests_are_read_from_stdin() {
     for file in [
@@ -223,7 +223,7 @@ fn manifests_are_read_from_stdin() {
     assert!(sandbox.path("bundle.Dockerfile").exists());
 }
 
-/// What nobody says again stays; another version begins anew.
+/// Values from earlier flags stay within a version. A new version starts from the base.
 #[test]
 fn a_bundle_is_made_again() {
     let (sandbox, run) = generated(STREAM, "--version 0.2.0 --replaces shop.v0.1.0");
@@ -252,15 +252,11 @@ fn a_bundle_is_made_again() {
     assert!(next.contains("name: shop.v0.3.0") && !next.contains("replaces") && !next.contains("createdAt"), "{next}");
 }
 
-/// A stream or a bundle with something wrong.
+/// The defect that a case adds to a stream or a bundle.
 enum Wrong<'a> {
-    /// Text of the stream, and other text.
     Stream(&'a str, &'a str),
-    /// Text of a file, and other text.
     Text(&'a str, &'a str, &'a str),
-    /// A file.
     File(&'a str, &'a str),
-    /// Nothing besides what is asked.
     Nothing,
 }
 
@@ -346,7 +342,8 @@ fn every_code_about_bundles_has_its_message() {
     golden(Code::BundleRemovedApiLater, &run.code(0).err());
 }
 
-/// OLM chooses the namespace: what names another one is said, by `generate bundle` and where it is still there by `bundle validate`.
+/// OLM chooses the namespace. `generate bundle` reports each fixed namespace; `bundle validate` reports those that
+/// remain.
 #[test]
 fn namespaces_are_said() {
     let binding = |kind: &str, metadata: &str, subject: &str| {
@@ -464,16 +461,13 @@ fn what_can_be_no_bundle_is_refused() {
     snapbox::assert_data_eq!(text, snapbox::file!["bundle/refused.txt"].raw());
 }
 
-/// What is done to a file of a bundle.
 enum Edit {
-    /// Text of it, and other text.
     Text(&'static str, &'static str),
-    /// Other text.
     File(&'static str),
     Gone,
 }
 
-/// Bundles of [`STREAM`] that are not as `generate bundle` makes them: what is wrong, which file, and how it is changed.
+/// Defects of [`STREAM`]'s bundle: name, file and change.
 const BROKEN: &[(&str, &str, Edit)] = {
     use Edit::{File, Gone, Text};
     const CSV: &str = "manifests/shop.clusterserviceversion.yaml";
@@ -599,7 +593,6 @@ const BROKEN: &[(&str, &str, Edit)] = {
     ]
 };
 
-/// Each of them in a folder.
 pub(crate) fn broken() -> Vec<(&'static str, Sandbox)> {
     let flags = "--version 0.1.0 --channels stable --default-channel stable -q";
     let (whole, run) = generated(STREAM, flags);
@@ -622,7 +615,7 @@ pub(crate) fn broken() -> Vec<(&'static str, Sandbox)> {
     made.collect()
 }
 
-/// All that is checked.
+/// Selects every validator.
 pub(crate) const VALIDATE: &str = "bundle validate --select-optional suite=operatorframework";
 
 #[test]
@@ -635,7 +628,6 @@ fn a_broken_bundle_is_told_from_a_whole_one() {
     snapbox::assert_data_eq!(text, snapbox::file!["bundle/broken.txt"].raw());
 }
 
-/// A release adds its bundle to the catalog.
 #[test]
 fn bundles_make_a_catalog() {
     let (sandbox, run) = generated(STREAM, "--version 0.1.0 --channels stable");
@@ -653,7 +645,7 @@ fn bundles_make_a_catalog() {
     let mut files = sandbox.files();
     files.retain(|path, _| path.starts_with("catalog"));
     snapbox::assert_data_eq!(join(&files), snapbox::file!["bundle/catalog.txt"].raw());
-    // Both at once are the same.
+    // Adding both bundles in one run gives the same catalog.
     let both =
         "generate catalog bundle=registry.example.com/shop-bundle:v0.1.0 next=registry.example.com/shop-bundle:v0.2.0";
     sandbox.run(&format!("{both} --output-dir out/catalog")).success();
@@ -704,7 +696,7 @@ fn bundles_make_a_catalog() {
     snapbox::assert_data_eq!(text, snapbox::file!["bundle/catalog_refused.txt"].raw());
 }
 
-/// Each test passes and fails.
+/// Each scorecard test passes once and fails once.
 #[test]
 fn a_bundle_has_a_scorecard() {
     let csv = "bundle/manifests/shop.clusterserviceversion.yaml";
@@ -757,7 +749,7 @@ fn a_bundle_has_a_scorecard() {
     snapbox::assert_data_eq!(text, snapbox::file!["bundle/scorecard.txt"].raw());
 }
 
-/// The base is written once, from flags; what its author changes stays.
+/// Flags fill the base once; later edits of the author stay.
 #[test]
 fn a_project_has_a_base() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! `generate helm` on small streams; whether helm renders what they say is a test of the control plane.
+//! `generate helm` on small streams. The control-plane tests render the charts with helm.
 
 use memcached_sdk::diagnostic::Code;
 
@@ -69,7 +69,7 @@ fn any_stream_gives_a_chart() {
     sandbox.run("generate helm --manifests install.yaml --output-dir . --check").success();
 }
 
-/// A flag or variable that does not say what it names is left as it is, and said.
+/// Ambiguous flags and variables stay unchanged and are reported.
 #[test]
 fn names_that_may_be_meant_are_said() {
     let arguments = "args: [--config=shop-config, --fast]";
@@ -79,7 +79,7 @@ fn names_that_may_be_meant_are_said() {
     golden(Code::ChartName, &run.success().err());
 }
 
-/// What is the author's stays: values, files, notes; what is ours follows the manifests.
+/// The author's values, files and notes stay; generated templates follow the manifests.
 #[test]
 fn a_chart_is_made_again() {
     let sandbox = stream(STREAM);

@@ -1,4 +1,4 @@
-//! `edit`: choices of the scaffold that are made later, and taken back; and what `generate --check` says of them.
+//! `edit` switches a scaffolding choice on and off; `generate --check` agrees afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use snapbox::{IntoData as _, str};
 use crate::random::Random;
 use crate::sandbox::{OFFLINE, Run, Sandbox, join};
 
-/// How a choice is made, and how it is taken back. Those of one question follow one another.
+/// Flags that make a choice and undo it. Alternatives of one choice are adjacent.
 const SWITCHES: &[(&str, &str)] = &[
     ("--webhook-cert-mode=cert-manager", "--webhook-cert-mode=self"),
     ("--webhook-cert-mode=files", "--webhook-cert-mode=self"),
@@ -50,7 +50,7 @@ fn project(flags: &str) -> Sandbox {
     sandbox
 }
 
-/// `generate` where the releases of the dependencies are known; `edit` would bring a lock file up to date.
+/// Runs `generate` with a lock file, then removes it: `edit` would update a lock file.
 fn generate(sandbox: &Sandbox, flag: &str) -> Run {
     let run = sandbox.lock().run(&format!("generate {flag}"));
     std::fs::remove_file(sandbox.path("Cargo.lock")).unwrap();
@@ -59,7 +59,6 @@ fn generate(sandbox: &Sandbox, flag: &str) -> Run {
 
 type Files = BTreeMap<String, String>;
 
-/// A project with these files.
 fn with(files: &Files) -> Sandbox {
     let sandbox = Sandbox::new();
     for (path, text) in files {
@@ -68,7 +67,6 @@ fn with(files: &Files) -> Sandbox {
     sandbox
 }
 
-/// All of them, on all cores.
 fn each<T: Sync>(items: &[T], act: impl Fn(&T) + Sync) {
     let next = AtomicUsize::new(0);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -100,7 +98,7 @@ fn assert_equal(files: &Files, expected: &Files, what: &str) {
 #[test]
 fn a_choice_that_is_made_later_gives_what_init_would_have() {
     let plain = project("").files();
-    // What has names in clusters keeps them in another layout.
+    // The multi-group layout is left out: objects keep their names in clusters.
     each(SWITCHES.strip_suffix(&[MULTIGROUP]).unwrap(), |(on, off)| {
         let chosen = project(on).files();
         let sandbox = with(&plain);
@@ -114,7 +112,7 @@ fn a_choice_that_is_made_later_gives_what_init_would_have() {
     });
 }
 
-/// `from` to `to`, line by line, of each file that differs.
+/// A line diff of each file that differs.
 fn difference(from: &Files, to: &Files) -> String {
     let paths: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
     let mut shown = String::new();
@@ -146,7 +144,7 @@ fn files_move_for_several_groups_and_all_that_leads_to_them_follows() {
     let before = sandbox.files();
     sandbox.run("edit --multigroup").success();
     let after = sandbox.files();
-    // What `init --multigroup` would have made, but for names in clusters, and the author's files.
+    // Like `init --multigroup`, except for the names in clusters and the author's files.
     snapbox::assert_data_eq!(
         difference(&project("--multigroup").files(), &after),
         str![[r#"
@@ -189,7 +187,7 @@ tests/envtest_webhook_cache_v1_memcached.rs
     assert_equal(&sandbox.files(), &before, "back");
     assert!(!sandbox.path("src/api/cache").exists());
 
-    // A record that was changed by hand.
+    // A PROJECT file that the author edited.
     sandbox.replace("PROJECT", "plugins:", "multigroup: true\nplugins:");
     sandbox.run("edit --multigroup").success();
     assert_equal(&sandbox.files(), &after, "by hand");
@@ -208,7 +206,7 @@ help: files without folders per group are for one group only
 "#]]);
 }
 
-/// Comments of an author at random places.
+/// Adds comments of an author at random places.
 fn annotated(files: &Files, random: &mut Random) -> Files {
     let mut files = files.clone();
     for (path, text) in &mut files {
@@ -229,7 +227,7 @@ fn annotated(files: &Files, random: &mut Random) -> Files {
     files
 }
 
-/// Runs `edit`; what stands in the way is told, and then nothing is written.
+/// Runs `edit`. Returns nothing if it was refused, which must leave the files unchanged.
 fn edit(from: &Files, flag: &str, seed: u64) -> Option<Files> {
     let sandbox = with(from);
     let run = sandbox.run(&format!("edit {flag}"));
@@ -265,7 +263,7 @@ fn any_two_choices_are_taken_back_in_any_order() {
     let mut pairs = Vec::new();
     for (a, one) in &singles {
         for (b, other) in &singles {
-            // Another answer to the same question takes the first one's place.
+            // The next choice replaces the first one if both answer the same question.
             if SWITCHES[*a].1 != SWITCHES[*b].1 && a < b {
                 pairs.push((*a, one, *b, other));
             }
@@ -365,7 +363,7 @@ error[edit-conflict]: `config/rbac/role_binding.yaml:10`: you have changed lines
 }
 
 "#]]);
-    // What the help says, done.
+    // Follow the help of the message.
     sandbox.replace("config/rbac/role_binding.yaml", "  kind: ClusterRole # mine\n", "  kind: Role\n");
     sandbox.run("edit --namespaced").success();
     generate(&sandbox, "--check").success();
@@ -393,7 +391,7 @@ update    tests/control_plane/mod.rs
 update    tests/e2e.rs
 
 "#]];
-    // A file that is not there may have been removed by the author.
+    // A missing file may have been removed by the author.
     let all = str![[r#"
 update    Makefile
 update    README.md
@@ -477,7 +475,7 @@ help: change to the folder of the project, or create a project with `memcached-s
 "#]]);
 }
 
-/// A Role can't grant what is of the whole cluster.
+/// A Role cannot grant access to a cluster-scoped kind.
 #[test]
 fn users_of_a_kind_of_the_whole_cluster_have_cluster_roles() {
     let wanted = |sandbox: &Sandbox, roles: [(&str, &str); 2]| {

@@ -1,4 +1,4 @@
-//! What a clone meets: dependencies that are not downloaded, line endings of Windows, the folder of the vendored manager.
+//! Problems of a fresh clone: missing dependencies, CRLF line endings, commands in the vendored manager.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -20,7 +20,6 @@ struct PondSpec {
 
 fn main() {}
 ";
-/// The crate that both fields need, as cargo unpacks it.
 const WATER: [(&str, &str); 2] = [
     (
         "Cargo.toml",
@@ -32,7 +31,7 @@ const WATER: [(&str, &str); 2] = [
     ),
 ];
 
-/// A package whose dependencies were never downloaded, and a cargo that can download them, or not.
+/// A package with dependencies that are not downloaded, and a cargo that is online or offline.
 fn fresh(is_online: bool) -> Sandbox {
     let water = "[[package]]\nname = \"water\"\nversion = \"1.0.0\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
     let lock = lock::text([MANIFEST]).replacen("dependencies = [\n", "dependencies = [\n \"water 1.0.0\",\n", 1);
@@ -89,7 +88,7 @@ running `cargo fetch`: the sources of `water 1.0.0` are not downloaded
 "#]]);
 }
 
-/// The compiler is asked then, which can do no more here.
+/// The compiler runs next, and it fails for the same reason.
 #[test]
 fn a_download_that_fails_is_no_end() {
     let sandbox = fresh(false);
@@ -97,7 +96,7 @@ fn a_download_that_fails_is_no_end() {
     assert!(told.contains("running `cargo fetch`") && told.contains("\ncargo rustc\n"), "{told}");
 }
 
-/// Git's `core.autocrlf` writes them.
+/// Git writes CRLF with `core.autocrlf`.
 #[test]
 fn line_endings_of_windows_are_no_difference_and_stay() {
     let sandbox = Sandbox::project("");
@@ -115,7 +114,7 @@ fn line_endings_of_windows_are_no_difference_and_stay() {
     sandbox.run("update").success();
     assert_eq!(sandbox.files(), before);
 
-    // What is written has those of the file.
+    // A rewritten file keeps its line endings.
     let crd = "config/crd/bases/cache.example.com_memcacheds.yaml";
     sandbox.replace(crd, "kind: Memcached", "kind: Memcache");
     sandbox.run("generate --check").code(3);
@@ -123,7 +122,6 @@ fn line_endings_of_windows_are_no_difference_and_stay() {
     assert_eq!(sandbox.files(), before);
 }
 
-/// Its package is generated, and the project around it is what a command is about.
 #[test]
 fn commands_in_the_folder_of_the_manager_are_about_the_project() {
     let sandbox = Sandbox::project("");

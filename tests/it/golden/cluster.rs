@@ -1,4 +1,4 @@
-//! Which clusters the tests work on.
+//! The clusters that the tests may use.
 
 use std::process::Command;
 
@@ -21,7 +21,7 @@ fn only_clusters_for_tests_are_permitted() {
     }
 }
 
-/// The test of the node itself refuses, before it asks the cluster anything.
+/// The node test refuses a foreign cluster before it sends a request.
 #[test]
 fn another_cluster_is_not_touched() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! Versions of a kind become one CRD.
+//! Merges the versions of a kind into one CRD.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,6 @@ use crate::lock;
 const MANIFEST: &str =
     "[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\nschemars = \"1\"\nserde = \"1\"\n";
 
-/// The CRDs of a package as its source says them, and what is wrong.
 pub(super) fn crds(tree: &mut SourceTree) -> (Vec<Crd>, Diagnostics) {
     let request = engine::Request { engine: Engine::Static, ..engine::Request::default() };
     let mut found = Diagnostics::default();

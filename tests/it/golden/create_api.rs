@@ -1,4 +1,4 @@
-//! `create api` on projects that people have worked on.
+//! `create api` in projects with edits of their authors.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -74,7 +74,7 @@ fn a_second_version_is_served_and_not_stored_and_keeps_the_controller() {
     assert_eq!(versions, [(&"v1".into(), &false.into()), (&"v1alpha1".into(), &true.into())]);
 }
 
-/// A CRD has one set of names; `generate` takes it from the stored version, and `tests/crds.rs` wants all to agree.
+/// All versions share the CRD's names. `generate` uses those of the stored version, and `tests/crds.rs` compares them.
 #[test]
 fn a_further_version_has_the_names_of_the_first() {
     let sandbox = Sandbox::project("");
@@ -221,7 +221,7 @@ fn the_type_of_a_kind_has_no_name_that_scaffolded_code_uses() {
     assert_eq!(names, BTreeSet::new(), "kinds of these names need another Rust type: put them into `project::taken`");
 }
 
-/// Cargo makes a crate of each file in `tests`.
+/// Cargo compiles each file in `tests` as a crate, so the file name must be a crate name.
 #[test]
 fn files_of_tests_have_names_of_crates() {
     let tests = |flags: &str, apis: &[&str]| {
@@ -293,7 +293,7 @@ fn every_dependency_is_used() {
             files.iter().any(|(path, text)| code(path) && text.contains(&name))
         };
         let manifest: toml_edit::DocumentMut = sandbox.read("Cargo.toml").parse().unwrap();
-        // The first is a choice for the manager, too; the second is named by what kube derives.
+        // `k8s-openapi` selects the manager's Kubernetes version; kube's derive expands to `serde_json`.
         let others = ["k8s-openapi", "serde_json"];
         for (table, folders) in [("dependencies", &["src/"][..]), ("dev-dependencies", &["src/", "tests/"])] {
             for (name, _) in manifest.get(table).and_then(toml_edit::Item::as_table).into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! `create webhook`: what it writes, in which order whatever it is asked for, and what it refuses.
+//! `create webhook`: the files, any order of the flags, and the refusals.
 
 use snapbox::str;
 
@@ -6,7 +6,7 @@ use crate::sandbox::{OFFLINE, Sandbox, join};
 
 const CREATE: &str = "create webhook --group cache --version v1 --kind Memcached";
 
-/// A project with two versions of a kind, of which v1 is stored.
+/// A project with two versions of a kind; v1 is stored.
 fn project(flags: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("init --domain example.com --project-name op {flags} {OFFLINE}")).success();
@@ -19,7 +19,6 @@ fn run(sandbox: &Sandbox, flags: &str) {
     sandbox.run(&format!("{CREATE} {flags}")).success();
 }
 
-/// The whole file of a kind, and that of its core counterpart.
 #[test]
 fn the_handlers_of_a_kind() {
     let sandbox = project("--owner Me");
@@ -71,7 +70,7 @@ version: "3"
     );
 }
 
-/// Tests begin with the object of `config/samples`. Somebody may have deleted it, or have written the file before.
+/// Tests load `config/samples`. The author may have deleted the sample or created the file before.
 #[test]
 fn without_a_sample_the_tests_begin_with_a_default() {
     let sandbox = project("");
@@ -80,7 +79,7 @@ fn without_a_sample_the_tests_begin_with_a_default() {
     let text = sandbox.read("src/webhook/v1/memcached.rs");
     assert!(text.contains(r#"let mut object = Memcached::new("sample", Default::default());"#), "{text}");
     assert!(!text.contains("fn sample()"), "{text}");
-    // Each test has what it needs, whatever stood there before.
+    // The helper is added for tests that need it, and only once.
     sandbox.file("config/samples/cache_v1_memcached.yaml", "");
     run(&sandbox, "--programmatic-validation");
     let text = sandbox.read("src/webhook/v1/memcached.rs");
@@ -88,7 +87,7 @@ fn without_a_sample_the_tests_begin_with_a_default() {
     assert!(text.contains("let object = sample();"), "{text}");
 }
 
-/// All at once, or one after the other, in two orders.
+/// All flags at once, or one after the other in two orders.
 #[test]
 fn the_order_does_not_matter() {
     for mode in ["self", "cert-manager", "files"] {
@@ -100,11 +99,10 @@ fn the_order_does_not_matter() {
         }
         assert_eq!(join(&steps.files()), join(&at_once.files()), "{mode}");
 
-        // Another order gives the same lines.
         let other = project(&format!("--webhook-cert-mode {mode}"));
         for flags in ["--conversion --spoke v1alpha1", "--programmatic-validation", "--defaulting"] {
             run(&other, flags);
-            // Its kustomization lists it, also without any webhook in it.
+            // The kustomization lists the file, even without a webhook in it.
             assert!(other.path("config/webhook/manifests.yaml").exists());
         }
         let config = |sandbox: &Sandbox| {
@@ -125,7 +123,6 @@ fn the_order_does_not_matter() {
     }
 }
 
-/// What the author has written stays, line for line.
 #[test]
 fn the_code_of_the_author_stays() {
     let sandbox = project("");
@@ -148,7 +145,7 @@ fn the_code_of_the_author_stays() {
     sandbox.run("generate webhooks --check").success();
 }
 
-/// Versions that differ are not served without a conversion, or a reason.
+/// Different versions are served only with a conversion, or with a reason.
 #[test]
 fn a_conversion_is_asked_for() {
     let sandbox = project("");
@@ -221,13 +218,13 @@ fn what_is_refused() {
         .code(1)
         .err();
     assert!(err.contains("`cache.example.com/v1 Memcached` is the hub of `Memcached` already"), "{err}");
-    // Nothing was written by any of them.
+    // None of the refused commands wrote anything.
     assert_eq!(join(&sandbox.files()), join(&before));
     run(&sandbox, "--defaulting --force");
     assert_eq!(join(&sandbox.files()), join(&before));
 }
 
-/// The hub is the newest version also while the older one is stored.
+/// The newest version is the hub, even while an older one is stored.
 #[test]
 fn the_hub_need_not_be_stored() {
     let sandbox = Sandbox::project("");
@@ -237,7 +234,7 @@ fn the_hub_need_not_be_stored() {
     assert!(sandbox.read(spec).contains("storage = false"));
     sandbox.replace(spec, "pub struct MemcachedSpec {\n", "pub struct MemcachedSpec {\n    pub size: i32,\n");
     let refused = sandbox.lock().run("generate").code(1).err();
-    // The help is a command that runs.
+    // The suggested command succeeds.
     let command = refused.split("`memcached-sdk ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
     assert_eq!(command, "create webhook --group cache --version v1 --kind Memcached --conversion --spoke v1alpha1");
     sandbox.run(command).success();
@@ -268,7 +265,6 @@ help: restore the marker as a comment on a separate line, or add these lines:
     assert!(!sandbox.path("src/webhook.rs").exists());
 }
 
-/// Of another crate, in a project with several groups.
 #[test]
 fn a_type_of_another_crate() {
     let sandbox = Sandbox::new();
@@ -302,7 +298,7 @@ version: "3"
     );
 }
 
-/// Core kinds that an operator is made of.
+/// A webhook for a core kind can block the operator's own pod.
 #[test]
 fn an_operator_that_asks_itself_is_warned_of() {
     let sandbox = project("");

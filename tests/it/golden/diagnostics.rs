@@ -1,6 +1,7 @@
-//! What is said about types that have no CRD: one file per code in `fixtures/diagnostics`, named after it, with the
-//! whole text beside it. A line `//! dependency: …` adds or replaces a line of its `Cargo.toml`; with `//! fix: all`
-//! everything is fixed first.
+//! Diagnostics about types without a CRD. `fixtures/diagnostics` has a file for each code, named after it, with the
+//! full text beside it.
+//! A line `//! dependency: …` adds or replaces a line of the package's `Cargo.toml`. `//! fix: all` applies all fixes
+//! first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -59,7 +60,7 @@ fn check(file: &Path) {
         found.extend(fix::advice(&crd));
         found.extend(structural::check(&crd));
     }
-    // It is about every CRD that kube makes.
+    // `ListKind` applies to every CRD that kube derives.
     if name != Code::ListKind.as_str() {
         found = found.iter().filter(|found| found.code != Code::ListKind).cloned().collect();
     }
@@ -95,16 +96,16 @@ fn every_code_about_types_has_a_file_with_its_message() {
         "src/crd/structural.rs",
         "src/crd/structural",
     ]);
-    // No type gives these: only a crdgen of the project itself prints what is no schema, and what is not downloaded is a matter
-    // of the machine.
+    // A source file cannot trigger these: only the project's own crdgen prints an invalid schema key, and downloads
+    // depend on the machine.
     let others = [Code::NotDownloaded, Code::UnknownSchemaKey];
     let codes = Code::ALL.iter().filter(|code| !others.contains(code));
     let codes = codes.filter(|code| used.contains(&format!("{code:?}"))).map(|code| code.as_str());
     assert_eq!(named, codes.collect());
 }
 
-/// What a project of these dependencies is refused for, or nothing. Each line of the lock file is a package, with
-/// what it depends on.
+/// Returns the refusal of a project with these dependencies, if any. A line of the lock file is a package with its
+/// dependencies.
 fn refusal(dependencies: &[&str], locked: &[&str]) -> Option<String> {
     let text = std::fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/diagnostics/dependency-version.rs"),
@@ -143,7 +144,7 @@ fn refusal(dependencies: &[&str], locked: &[&str]) -> Option<String> {
     refused
 }
 
-/// Other versions than those whose derives are reproduced are refused, never read as if they were the same.
+/// Derives are reproduced for known versions only; other versions are refused.
 #[test]
 fn projects_on_other_versions_are_refused() {
     let kube = "kube = { version = \"5\", features = [\"derive\"] }";
@@ -182,7 +183,7 @@ fn projects_on_other_versions_are_refused() {
     let behind = Some("`Cargo.lock` has no schemars, which `Cargo.toml` asks for".to_owned());
     assert_eq!(refusal(usual, &["x 0.1.0 kube", "kube 5.0.0"]), behind);
 
-    // Two of them: which one a derive of the project is of, only its manifest can say.
+    // With two schemars, only the manifest can tell which one a derive uses.
     let old_schemars = old("schemars is locked at 0.8.22");
     let old = "old = { package = \"schemars\", version = \"0.8\" }";
     let both = ["x 0.1.0 kube schemars~0.8.22 schemars~1.2.3 serde", "kube 5.0.0", "schemars 0.8.22", "schemars 1.2.3"];
@@ -191,7 +192,7 @@ fn projects_on_other_versions_are_refused() {
         ["x 0.1.0 kube schemars~1.2.3 y", "y 1.0.0 schemars~0.8.22", "kube 5.0.0", "schemars 0.8.22", "schemars 1.2.3"];
     assert_eq!(refusal(&[kube, serde, schemars, "y = \"1\""], &of_another), None);
 
-    // The order of keys is no matter, but the digits are.
+    // `preserve_order` does not change the schema; `arbitrary_precision` changes the digits of numbers.
     let ordered = "serde_json = { version = \"1\", features = [\"preserve_order\"] }";
     assert_eq!(refusal(&[kube, serde, schemars, ordered], &lock("kube 5.0.0", "schemars 1.2.3")), None);
     let precise = "serde_json = { version = \"1\", features = [\"arbitrary_precision\"] }";
@@ -202,7 +203,7 @@ fn projects_on_other_versions_are_refused() {
     );
 }
 
-/// The codes that are named in some source files of ours.
+/// The codes that these source files name.
 fn used(paths: &[&str]) -> BTreeSet<String> {
     let mut codes = BTreeSet::new();
     for path in paths.iter().map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path)) {
@@ -229,8 +230,8 @@ macro_rules! webhook {
     };
 }
 
-/// Codes that are not about types: what to run, and what a package says that gives one. The whole message is in
-/// `fixtures/diagnostics`, too.
+/// Diagnostics of commands: the command, and a package that triggers the code. The message is in
+/// `fixtures/diagnostics`.
 #[test]
 fn commands_have_codes_of_their_own() {
     let init = format!("init --domain example.com {}", crate::sandbox::OFFLINE);
@@ -285,7 +286,7 @@ fn commands_have_codes_of_their_own() {
                 sandbox
             }
         };
-        // Nothing but the finding is of interest.
+        // `-q` leaves only the diagnostic.
         let quiet = if command.starts_with("rbac") { "" } else { "-q" };
         let run = sandbox.run(&format!("{command} {quiet}"));
         let expected = if code.severity() == Severity::Error { 1 } else { 0 };
@@ -293,7 +294,7 @@ fn commands_have_codes_of_their_own() {
     }
 }
 
-/// Only a crdgen of the project itself prints what is no schema.
+/// Only the project's own crdgen can print an invalid schema key.
 #[test]
 fn a_key_that_no_schema_has() {
     let schema =
@@ -312,7 +313,7 @@ pub(super) fn golden(code: Code, text: &str) {
     Assert::new().action_env("SNAPSHOTS").eq(text, Data::read_from(&file, Some(DataFormat::Text)));
 }
 
-/// Of codes that need cargo, git, rustfmt or a whole project the messages are in the tests that run these.
+/// Codes that need cargo, git, rustfmt or a whole project, each with the test file that covers it.
 const ELSEWHERE: [(Code, &str); 27] = [
     (Code::DanglingKustomization, "generate.rs"),
     (Code::CommandFailed, "generate.rs"),

@@ -1,6 +1,6 @@
-//! The documentation is rendered from the code or run.
+//! Pages of the documentation are rendered from the code or run.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test it docs` writes the pages and the outputs anew.
+//! `SNAPSHOTS=overwrite cargo test --test it docs` rewrites the pages and their outputs.
 
 mod peers;
 mod replay;
@@ -137,7 +137,7 @@ fn the_tour_of_the_readme_runs() {
     assert_eq!(not_run, ["make: make test"]);
 }
 
-/// All but the commands that build the project or need a cluster; `tutorial.rs` builds it.
+/// Runs every command except builds and cluster commands. `tutorial.rs` builds the project.
 #[test]
 fn the_tutorial_runs() {
     let home = tempfile::tempdir().unwrap();
@@ -148,7 +148,7 @@ fn the_tutorial_runs() {
     assert_eq!(cluster.len(), 15, "{cluster:?}");
 }
 
-/// The same; `walkthroughs.rs` builds them, and runs them on a cluster.
+/// `walkthroughs.rs` builds these projects and runs them on a cluster.
 #[test]
 fn the_walkthroughs_run() {
     for page in ["flight-ticket", "pod-counter"] {
@@ -159,7 +159,7 @@ fn the_walkthroughs_run() {
     }
 }
 
-/// `walkthroughs.rs` runs what needs kubectl, and what it then does on a cluster.
+/// `walkthroughs.rs` runs the kubectl commands on a cluster.
 #[test]
 fn what_articles_teach_runs() {
     let home = tempfile::tempdir().unwrap();
@@ -169,7 +169,7 @@ fn what_articles_teach_runs() {
     assert_eq!(needs("cluster: ") + 4, not_run.len(), "{not_run:?}");
 }
 
-/// `walkthroughs.rs` runs the others on a cluster.
+/// `walkthroughs.rs` runs the cluster commands.
 #[test]
 fn the_steps_of_a_release_run() {
     let home = tempfile::tempdir().unwrap();
@@ -177,7 +177,7 @@ fn the_steps_of_a_release_run() {
     assert!(not_run.len() == 12 && not_run.iter().all(|command| command.starts_with("cluster: ")), "{not_run:?}");
 }
 
-/// Replays a page and compares its outputs; what is not run.
+/// Replays a page and compares its outputs. Returns the commands that did not run.
 pub(crate) fn runs(page: &str, dir: &Path, run: &[&str]) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(page)).unwrap();
     let replay = replay::replay(&text, dir, run, &[]);
@@ -185,8 +185,9 @@ pub(crate) fn runs(page: &str, dir: &Path, run: &[&str]) -> Vec<String> {
     replay.not_run
 }
 
-/// Replays a page section by section, with these variables, whatever its blocks need. The first section with commands starts
-/// in `dir`, the others in its folder `project`; after each, `then` is given the heading.
+/// Replays a page section by section with the variables `env`, including blocks that need a build or a cluster. The
+/// first section with commands starts in `dir`, later sections in its folder `project`. After each section, `then`
+/// receives the heading.
 pub(crate) fn runs_by_section(
     page: &str,
     dir: &Path,
@@ -208,7 +209,7 @@ pub(crate) fn runs_by_section(
     in_sync(page, &replayed);
 }
 
-/// Each block below a comment `<!-- tests/recipes/… -->` is that file, and none is left out.
+/// Each block below `<!-- tests/recipes/… -->` equals that file, and every recipe is quoted.
 #[test]
 fn the_recipes_are_quoted() {
     let mut quoted = BTreeSet::new();
@@ -256,7 +257,6 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The file has this text, or is given it with `SNAPSHOTS=overwrite`.
 fn in_sync(path: &str, text: &str) {
     let page = snapbox::Data::read_from(&root().join(Path::new(path)), Some(snapbox::data::DataFormat::Text));
     snapbox::Assert::new().action_env(snapbox::assert::DEFAULT_ACTION_ENV).eq(text.to_owned(), page.raw());

@@ -1,4 +1,4 @@
-//! The commands of operator-sdk before version 1 do what those of today do, and say so.
+//! Commands of operator-sdk before version 1 run their present counterparts and name them.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -7,14 +7,14 @@ use snapbox::str;
 
 use crate::sandbox::{OFFLINE, Run, Sandbox, join};
 
-/// A new project in which nobody has chosen a domain.
+/// A new project without a chosen domain.
 fn project(flags: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("init --project-name demo {OFFLINE} {flags}")).success();
     sandbox
 }
 
-/// What a project is after these commands.
+/// The project's state after these commands.
 fn after(init: &str, commands: &[&str]) -> String {
     let sandbox = project(init);
     for command in commands {
@@ -52,7 +52,7 @@ help: pass `--api-version cache.example.com/v1`, or make a project of that domai
 "#]]);
     sandbox.run("add api --api-version=cache.example.com/v1/x --kind=Other").code(2);
     assert!(join(&sandbox.files()) == before);
-    // The CRD is there already, so there is nothing to do.
+    // `generate` already wrote the CRD.
     sandbox.lock().run(&format!("add crd {flags}")).success().stdout("").stderr(str![[r#"
 today: memcached-sdk generate crds --kind Memcached.cache.example.com
 1 unchanged
@@ -73,7 +73,7 @@ fn a_controller_of_a_kind_of_kubernetes_is_added() {
     }
 }
 
-/// The domain itself is a group, too.
+/// A group may equal the domain.
 #[test]
 fn a_group_with_one_dot_is_the_domain() {
     let added = after("", &["add api --api-version flights.com/v1 --kind FlightTicket"]);
@@ -81,7 +81,7 @@ fn a_group_with_one_dot_is_the_domain() {
     assert!(added == after("--domain flights.com", &[today]));
 }
 
-/// A project, and programs in the place of cargo, podman and memcached-sdk that print what they are told.
+/// A project with fakes of cargo, podman and memcached-sdk that print their arguments.
 fn with_programs(flags: &str) -> (Sandbox, impl Fn(&Sandbox, &str) -> Run) {
     let sandbox = project(flags);
     for name in ["podman", "cargo", "memcached-sdk"] {
@@ -134,14 +134,14 @@ error: the operator works in all namespaces, and `--namespace` chooses one
 help: leave it out, or run `memcached-sdk edit --namespaced` first
 
 "#]]);
-    // Without the program, make says how to get it.
+    // Without the binary, make prints how to install it.
     std::fs::remove_file(sandbox.path("bin-of-test/memcached-sdk")).unwrap();
     let said = run(&sandbox, "up local").code(1);
     let expected = "There is no memcached-sdk: run `make setup-memcached-sdk`, or name it by MEMCACHED_SDK=PATH.";
     assert!(said.err().contains(expected), "{said}");
 }
 
-/// On a terminal, `script` gives the command one.
+/// `script` provides the terminal that the prompt needs.
 #[test]
 fn a_group_that_ends_in_the_domain_is_asked_about() {
     let flags = "--version v1 --kind Memcached --resource --controller";
@@ -257,7 +257,7 @@ error: `role.yaml` is there and not ours
 help: move it away, or choose another `--output-dir`
 
 "#]]);
-    // Groups that begin alike.
+    // Two groups with a common prefix.
     let other = STREAM.rsplit("---\n").next().unwrap().replace("cache.example.com", "cache.example.org");
     sandbox.file("dist/two.yaml", &format!("{STREAM}---\n{other}"));
     sandbox.run("generate installer --manifests dist/two.yaml --output-dir two").success();

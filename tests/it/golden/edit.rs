@@ -1,4 +1,4 @@
-//! Edits of the user's files agree with the tools that read them.
+//! Edits of user files agree with the tools that read those files.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ fn rustfmt(text: &str) -> String {
 fn modules_inserted_in_any_order_are_as_rustfmt_wants_them() {
     let names =
         ["v1", "v10", "v2", "v1alpha1", "v1beta1", "a_b", "ab", "a", "type_", "_3scale", "memcached", "b1", "b01"];
-    // Every rotation starts with another name and ends with another.
+    // Each rotation starts and ends with another name.
     for start in 0..names.len() {
         let mut text = "//! Versions.\n\n// +kubebuilder:scaffold:modules\n".to_owned();
         for name in names.iter().cycle().skip(start).step_by(5).take(names.len()) {

@@ -1,5 +1,5 @@
-//! The inputs in `tests/fuzz/corpus`, which once made the program panic, hang or run out of memory, or might: what
-//! holds for every text holds for them.
+//! Replays `tests/fuzz/corpus`: inputs that made the program panic, hang or exhaust memory, or could do so. The fuzz
+//! properties must hold for each.
 
 #[allow(unreachable_pub, reason = "it is a public module of the package `fuzz`")]
 #[path = "../../fuzz/src/properties.rs"]
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use properties::Outcome;
 
-/// Each takes a second at most.
+/// Generous: each input takes a second at most.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// As in `main.rs`.
+/// The stack size of `main.rs`.
 const STACK: usize = 256 << 20;
 
 fn replay(target: &str, check: fn(&str) -> Outcome) {
@@ -56,7 +56,7 @@ fn any_code_gives_permissions_or_findings() {
     replay("permissions", properties::permissions);
 }
 
-/// The fuzzer finds little when it begins with what is refused.
+/// A fuzzer that starts from refused inputs finds little.
 #[test]
 fn the_seeds_give_crds() {
     each("seeds/sources", properties::sources, |file, outcome| {

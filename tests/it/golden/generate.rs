@@ -1,4 +1,4 @@
-//! `generate`: what is written, what goes, what stays.
+//! `generate`: written, removed and unchanged files.
 
 use snapbox::str;
 
@@ -52,7 +52,7 @@ fn no_file_is_written_when_the_source_has_an_error() {
     assert_eq!(sandbox.files(), before);
 }
 
-/// What is not written yet can't be compiled.
+/// The compiler cannot be asked: the new API is not written yet.
 #[test]
 fn an_api_for_a_project_that_the_source_does_not_decide() {
     let sandbox = project();
@@ -114,7 +114,7 @@ fn a_folder_inside_the_crate_will_do() {
 
 const SAMPLE: &str = "config/samples/cache_v1alpha1_memcached.yaml";
 
-/// Gives the type of `project()` two fields that are required, and one that is not.
+/// Adds two required fields and an optional one to the type of `project()`.
 fn require(sandbox: &Sandbox) {
     let types = "src/api/v1alpha1/memcached.rs";
     let text = sandbox.read(types);
@@ -175,13 +175,13 @@ fn a_sample_that_does_not_fit_is_told_of() {
         assert!(message.contains(expected), "{to}:\n{message}");
         sandbox.file(SAMPLE, &fine);
     }
-    // What is of no kind of the project, or in another format, is not ours to judge.
+    // Samples of foreign kinds and files of other formats are ignored.
     sandbox.file("config/samples/other.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {}\n");
     sandbox.file("config/samples/README.md", "{{");
     sandbox.run("generate").success().stderr("2 unchanged\n");
 }
 
-/// A package outside of projects, with these files below `src`.
+/// A package outside a project with these files in `src`.
 fn package(files: &[(&str, &str)]) -> Sandbox {
     let sandbox = Sandbox::new();
     let manifest = "[package]\nname = \"op\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\n\
@@ -285,7 +285,7 @@ fn a_crd_that_another_member_declares_stays() {
         sandbox.finish(command, &mut in_folder).success();
         assert_eq!(sandbox.files(), before, "{folder}");
     }
-    // What nobody declares goes; while a member can't be read, nobody knows.
+    // A CRD without a type is removed, unless a member of the workspace could not be read.
     sandbox.file("beta/src/lib.rs", "struct Broken {");
     sandbox.run("generate crds").success();
     assert_eq!(
@@ -312,7 +312,7 @@ fn a_kustomization_follows_the_crds_of_a_project() {
     sandbox.run("generate --check").success();
 }
 
-/// kustomize builds an empty list, but not a kustomization of keys without values.
+/// kustomize accepts an empty list, but not a key without a value.
 #[test]
 fn the_kustomization_of_the_last_kind_has_an_empty_list_and_the_next_kind_opens_it() {
     let sandbox = project();
@@ -348,7 +348,7 @@ fn a_crd_behind_a_feature_that_is_off_stays() {
     assert_eq!(sandbox.files(), before);
     let report = sandbox.run("generate crds -o json --check").success().out();
     assert!(report.contains(r#""code": "crd-kept""#) && report.contains(r#""severity": "note""#), "{report}");
-    // One that is declared with no feature goes.
+    // A CRD whose type is no longer declared at all is removed.
     sandbox.file("src/lib.rs", &kind("example.com", "Pond"));
     sandbox.run("generate crds").success();
     assert!(!sandbox.path("config/crd/bases/example.com_lakes.yaml").exists());
@@ -379,7 +379,7 @@ fn external_kinds_are_not_written_and_nothing_is_said_of_them() {
     }
 }
 
-/// What is left to do by hand is said.
+/// A warning names the edit that is left to the author.
 #[test]
 fn a_kustomization_that_can_not_be_built_any_more_is_named() {
     let kustomization = "config/crd/kustomization.yaml";
@@ -399,7 +399,7 @@ fn a_kustomization_that_can_not_be_built_any_more_is_named() {
     }
 }
 
-/// Its plural has changed, and the marker has not.
+/// The plural changed, but the marker did not.
 #[test]
 fn a_webhook_for_a_resource_that_nobody_serves_is_warned_of() {
     let webhook = |resources: &str| {

@@ -1,4 +1,4 @@
-//! `init` and `new`: what they say, and what they leave to later.
+//! `init` and `new`: output, and steps that are left to later commands.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -194,7 +194,7 @@ fn force_overwrites_what_is_in_the_way() {
     assert!(sandbox.read("one/Makefile").contains("manifests"));
 }
 
-/// Cargo knows no workspace inside of another, which would not load any more.
+/// Cargo does not support nested workspaces: the outer one would no longer load.
 #[test]
 fn a_folder_that_a_workspace_takes_for_a_member_becomes_one() {
     for (workspace, folder, is_member) in [
@@ -218,7 +218,7 @@ fn a_folder_that_a_workspace_takes_for_a_member_becomes_one() {
     }
 }
 
-/// The root of the workspace that cargo finds for a package, all of whose members it can read.
+/// The workspace root that cargo reports for a package. Fails unless cargo can read every member.
 fn workspace_root(folder: &Path) -> PathBuf {
     let mut metadata = Command::new(env!("CARGO"));
     metadata.args(["metadata", "--no-deps", "--offline", "--format-version=1"]).current_dir(folder);
@@ -246,7 +246,7 @@ help: share it: pass `--manager path=../../crates/one/manager`
     }
 }
 
-/// However far away the runtime is: `make docker-build` says where, and the image has it at the same distance.
+/// The image copies the runtime from any distance; `make docker-build` passes its path.
 #[test]
 fn the_image_of_a_member_has_a_runtime_outside_of_the_workspace() {
     for (workspace, up) in [("workspace", "../"), ("a/workspace", "../../"), ("a/b/c/workspace", "../../../../")] {

@@ -1,4 +1,4 @@
-//! Which CRDs are written: chosen kinds, and what is exact beside what is refused.
+//! The choice of CRDs to write: selected kinds, and exact kinds beside refused ones.
 
 use snapbox::str;
 
@@ -15,7 +15,7 @@ fn kind(kind: &str, group: &str, version: &str, field: &str) -> String {
 }
 
 const FINE: &str = "pub size: i32,";
-/// Nobody but the compiler knows what it returns.
+/// Only the compiler can evaluate the default.
 const HARD: &str = "#[serde(default = \"size\")]\n    pub size: i32,";
 
 fn project(lib: &str) -> Sandbox {
@@ -24,7 +24,7 @@ fn project(lib: &str) -> Sandbox {
     sandbox
 }
 
-/// Three kinds, of which one is hard.
+/// Three kinds; `Pear` needs the compiler.
 fn mixed() -> Sandbox {
     let kinds = kind("Apple", "example.com", "v1", FINE)
         + &kind("Pear", "example.com", "v1", HARD)
@@ -93,7 +93,7 @@ help: there is none
     assert!(said.contains("\"rust-syntax\"") && said.contains("no custom resource is called `Apple`"), "{said}");
 }
 
-/// What is not chosen is not gone; what no type declares any more is, unless only some kinds are of interest.
+/// A CRD whose type is gone is removed, unless the run selects kinds. A kind that is not selected stays.
 #[test]
 fn only_what_is_gone_is_removed() {
     const PLUM: &str = "example.com_plums.yaml";
@@ -206,7 +206,7 @@ not written: `Pear.example.com`
 "#]]);
 }
 
-/// A CRD is written when all of its versions are right, and the API server takes it.
+/// A CRD is written only if all its versions are exact and the API server accepts it.
 #[test]
 fn what_is_not_exact_is_never_written() {
     let storage = |text: String| text.replace("kind =", "storage = false, kind =");
@@ -234,7 +234,6 @@ fn what_is_not_exact_is_never_written() {
     assert_eq!(written(&sandbox), [""; 0]);
 }
 
-/// What is stale is not known when something could not be read, nor is the role.
 #[test]
 fn nothing_goes_and_no_role_is_written_beside_an_error() {
     let sandbox = mixed();
@@ -267,7 +266,7 @@ not written: the role
     assert_eq!(written(&sandbox), [APPLE, ROUTE]);
 }
 
-/// One package that can't be read does not cost the others.
+/// An unreadable package does not affect the others.
 #[test]
 fn packages_are_told_apart() {
     let sandbox = Sandbox::new();
@@ -287,7 +286,7 @@ fn packages_are_told_apart() {
     assert_eq!(written(&sandbox), [APPLE]);
 }
 
-/// Types of other APIs that are only read need no CRD here.
+/// A kind of a foreign API that the code only reads needs no CRD.
 #[test]
 fn a_kind_whose_crd_nobody_asks_for() {
     let sandbox = mixed();
@@ -322,7 +321,7 @@ error[default-value]: default value: cannot evaluate `std::env::args().count() a
     }
 }
 
-/// An error does not hide what comes after it.
+/// An error does not hide later errors.
 #[test]
 fn all_errors_are_told_at_once() {
     let spec = "#[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, serde::Serialize, kube::KubeSchema)]\n\

@@ -1,4 +1,4 @@
-//! The commands of kubebuilder and operator-sdk run here as they are typed, or are answered.
+//! Commands of kubebuilder and operator-sdk run here unchanged, or print the alternative.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -7,14 +7,13 @@ use serde_json::Value;
 
 use crate::sandbox::{OFFLINE, Run, Sandbox};
 
-/// What kubebuilder's script for its test data runs, by project.
+/// The commands of kubebuilder's test-data script, by project.
 pub(crate) const SCRIPTS: [(&str, &str); 3] = [
     ("project-v4", include_str!("../../fixtures/kubebuilder/project-v4.sh")),
     ("project-v4-multigroup", include_str!("../../fixtures/kubebuilder/project-v4-multigroup.sh")),
     ("project-v4-with-plugins", include_str!("../../fixtures/kubebuilder/project-v4-with-plugins.sh")),
 ];
 
-/// Runs a line of a script in a shell, where `kubebuilder` is our program.
 fn typed(sandbox: &Sandbox, line: &str) -> Run {
     let program = env!("CARGO_BIN_EXE_memcached-sdk");
     let mut shell = Command::new("sh");
@@ -23,10 +22,10 @@ fn typed(sandbox: &Sandbox, line: &str) -> Run {
     sandbox.finish(line, &mut shell)
 }
 
-/// A project that a script has made; the commands that are not run are those with a path of Go.
+/// Runs a script in a new project. Commands with a Go import path are expected to fail.
 pub(crate) fn scaffolded(sandbox: &Sandbox, name: &str, script: &str) {
     for line in script.lines().filter(|line| !line.starts_with('#')) {
-        // These alone are about the network, the machine, and the folder that the script runs in.
+        // The only changes: no network, and a project name that does not depend on the folder.
         let line = line.replace("kubebuilder init", &format!("kubebuilder init {OFFLINE} --project-name {name}"));
         let run = typed(sandbox, &line);
         if line.contains("--external-api-path=github.com") {
@@ -49,7 +48,7 @@ pub(crate) fn scaffolded(sandbox: &Sandbox, name: &str, script: &str) {
     }
 }
 
-/// `group/version Kind`, and what there is of it.
+/// Resources in PROJECT as `group/version Kind: parts`.
 fn resources(sandbox: &Sandbox) -> BTreeSet<String> {
     let project: Value = serde_yaml::from_str(&sandbox.read("PROJECT")).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -121,7 +120,7 @@ fn the_script_of_kubebuilder_runs_as_it_is_typed() {
         scaffolded(&sandbox, name, script);
         commands += script.lines().filter(|line| !line.starts_with('#')).count();
         assert_eq!(resources(&sandbox).iter().map(String::as_str).collect::<Vec<_>>(), expected, "{name}");
-        // The script goes on with `make all`, which generates.
+        // `make all` follows in the script, and it generates.
         sandbox.lock().run("generate").success();
         sandbox.run("generate --check").success();
         let crds = expected.iter().filter(|resource| resource.contains(": api")).map(|resource| {
@@ -135,7 +134,7 @@ fn the_script_of_kubebuilder_runs_as_it_is_typed() {
     assert_eq!(commands, 61);
 }
 
-/// Flags that are only about Go have a line about what they mean here.
+/// Each flag without a counterpart prints one line of explanation.
 #[test]
 fn flags_of_kubebuilder_are_accepted_and_explained() {
     let flags = "--plugins=go.kubebuilder.io/v4,kustomize/v2 --project-version=3 --skip-go-version-check --component-config=true \
@@ -180,7 +179,7 @@ fn flags_of_kubebuilder_are_accepted_and_explained() {
     }
 }
 
-/// Each command of the peers is done or answered, never unknown.
+/// No command of kubebuilder or operator-sdk is unknown.
 #[test]
 fn commands_of_the_peers_are_answered() {
     let sandbox = Sandbox::project("");
@@ -213,7 +212,7 @@ fn commands_of_the_peers_are_answered() {
         assert!(said.contains("is done in another way here") && said.contains(expected), "{command}: {said}");
         assert!(!said.contains("unrecognized"), "{command}: {said}");
     }
-    // Ours stay as they are: a mistake in one is told by its name.
+    // Errors in native commands keep clap's message.
     for (command, expected) in [
         ("bundle validate --frobnicate", "unexpected argument '--frobnicate'"),
         ("bundle", "Usage: "),
@@ -223,7 +222,7 @@ fn commands_of_the_peers_are_answered() {
     }
 }
 
-/// The example of the help: a kind of Kubernetes gets a controller, and no API of the project.
+/// The example of the help: a Kubernetes kind gets a controller, but no API in the project.
 #[test]
 fn a_kind_of_kubernetes_is_not_made_an_api() {
     for (group, version, kind, path) in [
@@ -244,7 +243,7 @@ fn a_kind_of_kubernetes_is_not_made_an_api() {
             "{command}"
         );
     }
-    // Whatever only an API of the project has says that it is one; and so does an empty group.
+    // A flag that only applies to an API, or an empty group, makes the kind an API of the project.
     for flags in [
         "--group apps --resource",
         "--group apps --image nginx",
@@ -259,7 +258,7 @@ fn a_kind_of_kubernetes_is_not_made_an_api() {
         if flags.contains("--namespaced") {
             continue;
         }
-        // And another version of what is one.
+        // Another version of an existing API is an API, too.
         sandbox.run("create api --group apps --version v1beta1 --kind Deployment --controller=false").success();
         assert!(sandbox.path("src/api/v1beta1/deployment.rs").exists(), "{flags}");
     }
@@ -268,7 +267,7 @@ fn a_kind_of_kubernetes_is_not_made_an_api() {
     assert!(sandbox.path("src/api/v1/secret.rs").exists());
 }
 
-/// Without a group, the kind is that of the only group of the project that has it.
+/// Without `--group`, the kind belongs to the only group of the project that declares it.
 #[test]
 fn the_only_group_need_not_be_named() {
     let sandbox = Sandbox::project("--multigroup");
@@ -281,7 +280,7 @@ fn the_only_group_need_not_be_named() {
     sandbox.run("create api --version v1 --kind Captain --resource=false --controller-name second").success();
     let captain = "crew/v1 Captain: api controllers crew-captain,second defaulting validation".to_owned();
     assert_eq!(resources(&sandbox), BTreeSet::from([captain.clone()]));
-    // Where the project has none, Kubernetes may have it.
+    // Otherwise, a Kubernetes kind matches.
     sandbox.run("create webhook --version v1 --kind Pod --defaulting").success();
     sandbox.run("create api --version v1 --kind Pod --resource=false").success();
     assert_eq!(resources(&sandbox), BTreeSet::from([captain, "core/v1 Pod: controller defaulting".to_owned()]));

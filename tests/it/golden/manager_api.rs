@@ -1,4 +1,4 @@
-//! The public API of the manager, of which a change is a decision: `manager_api.txt` lists it.
+//! The public API of the manager. `manager_api.txt` lists it, so that each change is deliberate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,12 +6,10 @@ use std::path::Path;
 use quote::ToTokens;
 use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, TraitItem, Type, UseTree, Visibility};
 
-/// The items of each module, by its path below the crate.
 type Modules = BTreeMap<String, Vec<Item>>;
 
 #[derive(Default)]
 struct Listing {
-    /// The path of each type or trait that is public, by its name.
     types: BTreeMap<String, String>,
     lines: BTreeSet<String>,
 }
@@ -40,7 +38,7 @@ fn the_public_api_is_the_listed_one() {
 }
 
 impl Listing {
-    /// What a public module shows under the path `at`.
+    /// Lists the items of a public module under the path `at`.
     fn module(&mut self, modules: &Modules, module: &str, at: &str) {
         for item in &modules[module] {
             match item {
@@ -76,7 +74,7 @@ impl Listing {
                         let before = self.lines.len();
                         named.for_each(|item| self.item(item, at));
                         if self.lines.len() == before {
-                            // It is re-exported there, too.
+                            // The type is re-exported there as well.
                             for item in items {
                                 if let Item::Use(item) = item
                                     && item.tree.to_token_stream().to_string().contains(&name.ident.to_string())
@@ -212,7 +210,7 @@ fn shown(tree: &UseTree, path: &[String]) -> String {
     path.iter().map(|part| format!("{part}::")).collect::<String>() + &text(tree)
 }
 
-/// A line of the list, behind the `cfg` and the other attributes that callers notice.
+/// An entry of the list, prefixed with its `cfg` and the attributes that callers notice.
 fn line(attributes: &[Attribute], shown: &str) -> String {
     let of_api = ["cfg", "must_use", "non_exhaustive"];
     let told = attributes.iter().filter(|attribute| of_api.iter().any(|name| attribute.path().is_ident(name)));
@@ -223,13 +221,12 @@ fn line(attributes: &[Attribute], shown: &str) -> String {
     shown.to_owned() + &told.collect::<String>()
 }
 
-/// The derives of a type, as its traits.
 fn derives(attributes: &[Attribute]) -> String {
     let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
     derives.map(|derive| format!(" {}", text(derive))).collect()
 }
 
-/// Tokens, spaced as code.
+/// Tokens with the spacing of rustfmt.
 fn text(tokens: &impl ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
     for (from, to) in [

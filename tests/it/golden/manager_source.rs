@@ -1,4 +1,4 @@
-//! Where a project has the runtime from: `--manager` of `init` and `edit`.
+//! `--manager` of `init` and `edit`: the source of the runtime.
 
 use snapbox::str;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use crate::sandbox::{OFFLINE, Run, Sandbox, files};
 const SOURCES: [&str; 5] =
     ["vendored", "registry", "git=https://example.com/sdk", "git=https://example.com/sdk#v1", "path=../runtime"];
 
-/// A folder with the runtime, and the sample beside it in `op`.
+/// A folder with the runtime, and the sample in `op` beside it.
 fn sample(source: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     for (path, text) in memcached_sdk::runtime::copy().unwrap() {
@@ -27,7 +27,7 @@ fn copied(files: &BTreeMap<String, String>) -> bool {
     files.keys().any(|path| path.starts_with("manager/"))
 }
 
-/// The lines of the files that are about the runtime.
+/// Lines about the runtime in the project's files.
 fn lines(files: &BTreeMap<String, String>) -> String {
     let mut shown = String::new();
     for (path, mark) in [
@@ -79,7 +79,7 @@ Makefile: $(CONTAINER_TOOL) buildx build --builder op-builder --push --platform=
     );
 }
 
-/// In all of them the permissions are found, without the sources of a release.
+/// Derivation works with every source, without the files of a release.
 #[test]
 fn permissions_are_derived_from_each() {
     let derived = SOURCES.map(|source| in_op(&sample(source), "rbac derive").out());

@@ -1,10 +1,10 @@
-//! The peers that outputs are compared with: programs in Go.
+//! Go programs whose output is compared with ours.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The compiled module `tests/NAME`, or `None` without a Go toolchain, which is a failure where nothing may be skipped.
+/// Builds the module `tests/NAME`. Returns `None` without a Go toolchain, which fails if the run forbids skipped tests.
 pub(super) fn program(name: &str, test: &str) -> Option<PathBuf> {
     let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{test}"));
@@ -21,7 +21,6 @@ pub(super) fn program(name: &str, test: &str) -> Option<PathBuf> {
     }
 }
 
-/// What it answers.
 pub(super) fn run(command: &mut Command, input: &str) -> String {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();

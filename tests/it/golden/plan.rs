@@ -1,4 +1,4 @@
-//! A plan is applied wholly, or not at all, or can be completed by applying it again.
+//! A plan is applied completely or not at all; after an interruption, a second run completes it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,6 @@ fn write(root: &Path, mode: Mode, plan: &Plan) -> Result<Vec<Change>, ApplyError
     apply(plan, root, mode, &mut |_| Ok(()))
 }
 
-/// Every file and folder (with a trailing `/`) below `root`.
 fn tree(root: &Path) -> BTreeMap<String, String> {
     fn walk(root: &Path, folder: &Path, tree: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -42,14 +41,13 @@ fn tree(root: &Path) -> BTreeMap<String, String> {
     result
 }
 
-/// Without empty folders: a run that stops behind the removal of the last file leaves its folder.
+/// Drops empty folders: a run that stops after removing the last file leaves its folder.
 fn filled(mut tree: BTreeMap<String, String>) -> BTreeMap<String, String> {
     let names: Vec<String> = tree.keys().cloned().collect();
     tree.retain(|name, _| !name.ends_with('/') || names.iter().any(|other| other != name && other.starts_with(name)));
     tree
 }
 
-/// Adds a line, unless it is there.
 fn append(line: &'static str) -> impl Fn(&str) -> Result<String, EditError> {
     move |text| {
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -57,7 +55,7 @@ fn append(line: &'static str) -> impl Fn(&str) -> Result<String, EditError> {
     }
 }
 
-/// What `create api` does, in small: new files, edits, a generated file, a removal, and the record.
+/// A small `create api`: new files, edits, a generated file, a removal, and PROJECT.
 fn command(root: &Path) -> Plan {
     let mut draft = Draft::open(root);
     draft.scaffold(path("src/api/v1/a.rs"), "struct A;\n", IfExists::Refuse);
@@ -129,7 +127,7 @@ fn the_plan_becomes_true_and_a_second_run_changes_nothing() {
     assert_eq!(tree(root.path()), after);
 }
 
-/// Stops `make()`'s run at the n-th change of the file system, for every n, and runs it again each time.
+/// Interrupts `make()` before the n-th file system change, for every n, and runs it again.
 fn interrupt_everywhere(setup: impl Fn() -> tempfile::TempDir, folder: &str, make: impl Fn(&Path) -> Plan) -> usize {
     let whole = setup();
     write(&whole.path().join(folder), Mode::Write, &make(&whole.path().join(folder))).unwrap();
@@ -439,7 +437,7 @@ fn the_diff_is_one_that_git_applies() {
 const PATHS: [&str; 8] = ["PROJECT", "a", "b/c", "b/d", "b/e/f", "g/h/i", "j", "b"];
 const TEXTS: [&str; 5] = ["", "x\n", "x\r\ny\r\n", "- a\n", "no newline"];
 
-/// The same command for the same seed, whatever is on disk.
+/// The command depends on the seed only, not on the files.
 fn random_command(root: &Path, seed: u64) -> anyhow::Result<Plan> {
     let mut random = Random(seed);
     let mut draft = Draft::open(root);
@@ -512,7 +510,7 @@ fn a_folder_that_can_not_be_written_is_found_before_anything_is_written() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     use std::os::unix::process::CommandExt as _;
     const NOBODY: u32 = 65534;
-    // The build folder may be closed to others.
+    // The build folder may be unreadable for other users.
     let bin = tempfile::tempdir().unwrap();
     fs::set_permissions(bin.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let program = bin.path().join("memcached-sdk");
@@ -536,12 +534,12 @@ fn a_folder_that_can_not_be_written_is_found_before_anything_is_written() {
         command.current_dir(dir.path());
         command.args(["init", "--domain=example.com", "--skip-toolchain-check", "--fetch-deps=false"]).arg(&root);
         if is_root {
-            // Root may write everywhere.
+            // Root ignores file permissions.
             command.uid(NOBODY).gid(NOBODY);
         }
         let output = loop {
             match command.output() {
-                // Another test was about to start a process while the copy was open.
+                // A concurrent fork may still hold the copy open for writing.
                 Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {}
                 result => break result.unwrap(),
             }

@@ -1,4 +1,4 @@
-//! Markers → role.yaml: fixtures with their files, and controller-gen's own library as the judge.
+//! RBAC markers to role.yaml: golden fixtures, and a comparison with controller-gen's library.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::peer;
 use crate::random::Random;
 
-/// controller-gen.
+/// The program around controller-gen.
 pub(super) const MODULE: &str = "rbac-differential";
 
-/// Each `tests/fixtures/rbac/<case>.rs` gives `<case>.yaml`, and findings in `<case>.stderr` if there are some.
+/// Each `tests/fixtures/rbac/<case>.rs` gives `<case>.yaml`, with its findings in `<case>.stderr`.
 #[test]
 fn fixtures() {
     let mut count = 0;
@@ -41,7 +41,7 @@ fn controller_gen_makes_the_same_roles_of_the_fixtures() {
     let Some(peer) = peer::program(MODULE, "controller_gen_makes_the_same_roles_of_the_fixtures") else { return };
     for path in cases() {
         let text = std::fs::read_to_string(&path).unwrap();
-        // What it gets wrong or does not do: see the comment in the fixture.
+        // A known difference; the fixture explains it.
         if text.starts_with("// differs") {
             continue;
         }
@@ -50,8 +50,8 @@ fn controller_gen_makes_the_same_roles_of_the_fixtures() {
     }
 }
 
-/// Sets of random markers, each in a role of its own. Where controller-gen loses a permission (two merged rules about
-/// the same things), only ours is checked: it must allow what the markers say.
+/// Compares roles of random marker sets. Where controller-gen drops a permission (it merges two rules on the same
+/// resources), only our role is checked: it must allow what the markers declare.
 #[test]
 fn controller_gen_makes_the_same_roles_of_random_markers() {
     let Some(peer) = peer::program(MODULE, "controller_gen_makes_the_same_roles_of_random_markers") else { return };
@@ -94,10 +94,10 @@ fn controller_gen_reads_the_same_arguments() {
             Some(_) => refused += 1,
             None => read += usize::from(!their.is_null()),
         }
-        // Where a number is out of place both refuse it, and only the words differ: the peer reads all sorts of numbers.
+        // Both refuse a misplaced number with different messages, because the peer accepts more number formats.
         let numbers = ["0x1g", "1.5e", "08"].iter().any(|number| text.contains(number));
         let refuses = |answer: &Value| answer.get("error").is_some();
-        // A missing comma is an error here only.
+        // Only our parser reports a missing comma.
         let is_stricter = our["error"].as_str().is_some_and(|error| error.contains("has an argument in it"));
         let same = our == their || is_stricter || (numbers && refuses(&our) && refuses(&their));
         assert!(same, "{text}: {our} and {their}");
@@ -105,15 +105,15 @@ fn controller_gen_reads_the_same_arguments() {
     assert!(read >= 3_000 && refused >= 3_000, "{read} read, {refused} refused");
 }
 
-/// A marker as text, and what it says, by role.
+/// A random marker: text, role and rule.
 struct Said {
     text: String,
     role: (String, String),
     rule: PolicyRule,
 }
 
-/// Whatever markers say in whatever order and files: each role allows exactly what its markers allow together, evaluated
-/// over requests that they speak of and requests that they don't. With `--fold` no rule is left that another one includes.
+/// A role allows exactly the union of its markers, for markers in any order and in any file. The check evaluates
+/// requests inside and outside the markers. With `--fold`, no rule includes another.
 #[test]
 fn roles_allow_exactly_what_random_markers_say() {
     let requests = requests();
@@ -160,7 +160,7 @@ fn roles_allow_exactly_what_random_markers_say() {
     assert!(folded_away > 30, "only {folded_away} rules were folded");
 }
 
-/// Requests about all that random markers name, and about what none of them names.
+/// Requests that use the names of random markers, and names outside them.
 fn requests() -> Vec<Permission> {
     let verbs = ["get", "list", "create", "other"];
     let mut targets: Vec<Target> =
@@ -186,12 +186,11 @@ fn place(role: &Value) -> (String, String) {
     (text(&role["metadata"]["namespace"]), text(&role["metadata"]["name"]))
 }
 
-/// The rules of a role as a manifest has them.
 fn rules(role: &Value) -> Vec<PolicyRule> {
     role["rules"].as_array().unwrap().iter().map(PolicyRule::from_json).collect()
 }
 
-/// The roles of a library with these texts, each in a file of its own.
+/// The roles of a library with one file for each text.
 fn roles_of_files(texts: &[&str], fold: bool) -> Vec<Value> {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("Cargo.toml"), "package = { name = \"op\", edition = \"2024\" }").unwrap();
@@ -238,7 +237,7 @@ fn generate(source: &str) -> (Vec<Value>, String) {
     (roles, diagnostics.iter().map(finding).collect())
 }
 
-/// What the peer says about marker texts, said by us.
+/// Our answers for marker texts, in the peer's format.
 fn read_markers(texts: &[String]) -> Vec<Value> {
     let (markers, diagnostics) = load(&format!("//{}\n", texts.join("\n//"))).markers(&["kubebuilder:rbac"]);
     let mut answers = vec![Value::Null; texts.len()];
@@ -255,14 +254,14 @@ fn read_markers(texts: &[String]) -> Vec<Value> {
         } });
     }
     let errors: Vec<_> = diagnostics.iter().filter(|diagnostic| diagnostic.code.as_str() == "marker-syntax").collect();
-    // The first error of a line stands.
+    // The first error of a line wins.
     for error in errors.into_iter().rev() {
         answers[error.origin.as_ref().unwrap().line_column().0 - 1] = json!({ "error": error.message });
     }
     answers
 }
 
-/// Every single permission of a role: group, resource, name, URL and verb; `*` stands for all verbs.
+/// Each permission of a role: group, resource, name, URL and verb; `*` stands for all verbs.
 pub(crate) fn allowed(rules: &Value) -> BTreeSet<[Option<String>; 5]> {
     let list = |rule: &Value, key: &str| -> Vec<Option<String>> {
         match rule[key].as_array() {
@@ -317,7 +316,6 @@ impl Random {
         }
     }
 
-    /// A marker of one of three roles.
     fn said(&mut self) -> Said {
         let mut rule = PolicyRule { verbs: self.list(&["get", "list", "create", "*"]), ..PolicyRule::default() };
         let mut text = format!("// +kubebuilder:rbac:verbs={}", rule.verbs.join(";"));
@@ -344,7 +342,6 @@ impl Random {
         Said { text, role: (namespace.to_owned(), role.to_owned()), rule }
     }
 
-    /// A set of markers that make one role.
     fn markers(&mut self, number: usize) -> Vec<String> {
         let place = if number.is_multiple_of(3) { format!(",namespace=space-{}", number % 7) } else { String::new() };
         let count = 1 + self.below(6);
@@ -367,7 +364,7 @@ impl Random {
         (0..count).map(|_| marker()).collect()
     }
 
-    /// Something near a marker. Blanks before a delimiter are left out: there the peer cuts words off.
+    /// Text close to a marker. A blank never precedes a delimiter, because the peer truncates words there.
     fn marker_text(&mut self) -> String {
         let pieces = [
             "verbs=",
@@ -419,7 +416,7 @@ impl Random {
         let starts = ["+kubebuilder:rbac", "+kubebuilder:rbac:", "+kubebuilder:rbac:verbs=get,"];
         let mut text = String::from(starts[self.below(12).min(2)]);
         for _ in 0..count {
-            // Well-formed arguments often enough.
+            // Mostly well-formed arguments.
             if self.below(12) != 0 {
                 let name = ["verbs", "groups", "resources", "urls", "roleName", "namespace"][self.below(6)];
                 let one = name.ends_with("Name") || name == "namespace" || self.below(5) == 0;
@@ -434,7 +431,7 @@ impl Random {
                 text.push_str(pieces[self.below(pieces.len())]);
             }
         }
-        // The peer refuses a comma at the end.
+        // The peer rejects a trailing comma.
         if self.below(4) != 0 && text.ends_with(',') {
             text.pop();
         }

@@ -1,4 +1,4 @@
-//! Any bytes in place of an audit log, or of a file with roles: a result or the line that is wrong, never a panic.
+//! Random bytes as an audit log or a role file give a result or an error with a line number, never a panic.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn fixture(path: &str) -> Vec<u8> {
     std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(path)).unwrap()
 }
 
-/// Pieces that mean something to one of the readers.
+/// Fragments with a meaning for one of the parsers.
 const PIECES: &[&[u8]] = &[
     b"\n",
     b"\r",
@@ -56,7 +56,6 @@ const PIECES: &[&[u8]] = &[
     b"99999999999999999999",
 ];
 
-/// A few changes of some bytes.
 fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(4) {
         let at = usize::try_from(random.below(bytes.len() as u64 + 1)).unwrap();
@@ -87,7 +86,7 @@ fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
     bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect()
 }
 
-/// A line that is no JSON is told of, the first ones with their numbers; one that nobody touched counts.
+/// Invalid JSON lines are reported, the first ones with their numbers. Unchanged lines still count.
 #[test]
 fn any_bytes_are_events_or_lines_that_are_none() {
     let whole: Vec<Vec<u8>> = ["clean.log", "refused.log", "shed.log", "list.log", "admin.log"]
@@ -128,13 +127,12 @@ fn any_bytes_are_events_or_lines_that_are_none() {
     assert!(broken > 500, "only {broken} lines were broken");
 }
 
-/// The number in `line 7 is no audit event: …`.
 fn number(message: &str) -> Option<usize> {
     let (number, _) = message.strip_prefix("line ")?.split_once(" is no audit event")?;
     Some(number.parse().unwrap())
 }
 
-/// A file with roles is read and judged, or the problem names one of its lines.
+/// A role file is evaluated, or the error names one of its lines.
 #[test]
 fn any_bytes_are_roles_or_a_line_that_is_wrong() {
     let whole = fixture("rbac-lint/roles.yaml");
@@ -175,7 +173,7 @@ fn findings(grants: &[Grant]) -> Diagnostics {
     comparison.findings(&comparison.missing(|_| true))
 }
 
-/// The line is that of the file, not that of the document in it.
+/// Line numbers count from the start of the file, not of the YAML document.
 #[test]
 fn the_line_that_is_wrong_is_named() {
     for (text, message) in [

@@ -1,4 +1,4 @@
-//! Permissions derived from code: a fixture for each construct, and the sample operator.
+//! Permissions that are derived from code: a fixture for each construct, and the sample operator.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use memcached_sdk::yaml;
 
 use crate::sandbox::Sandbox;
 
-/// Each `tests/fixtures/rbac-derive/<case>.rs` uses what `<case>.txt` says.
+/// Each `tests/fixtures/rbac-derive/<case>.rs` has the usages in `<case>.txt`.
 #[test]
 fn fixtures() {
     let mut count = 0;
@@ -134,8 +134,8 @@ fn show(usages: &[Usage], diagnostics: &Diagnostics) -> String {
     out
 }
 
-/// What the sample's audited end-to-end test proves to be needed is what is derived: its markers, and the roles of
-/// the manager.
+/// Derivation finds the permissions that the sample's audited e2e test requires: those of its markers and of the
+/// manager's roles.
 #[test]
 fn the_sample_uses_what_its_roles_allow() {
     let sample = crate::golden::samples::whole("memcached-operator");
@@ -166,7 +166,7 @@ fn the_sample_uses_what_its_roles_allow() {
     }
 }
 
-/// `tests/fixtures/rbac-manager/calls.rs` calls every method of the manager that requests something.
+/// `tests/fixtures/rbac-manager/calls.rs` calls every manager method that sends requests.
 #[test]
 fn calls_of_the_manager() {
     let sample = crate::golden::samples::whole("memcached-operator");
@@ -179,7 +179,7 @@ fn calls_of_the_manager() {
     snapbox::assert_data_eq!(show(&usages, &diagnostics), expected);
 }
 
-/// A newer manager may have methods that make requests.
+/// A newer manager may have more methods that send requests.
 #[test]
 fn a_method_of_the_manager_that_is_not_known_is_a_doubt() {
     const UNHEARD: &str = "\
@@ -301,7 +301,6 @@ rules:
     assert_eq!(sandbox.files(), before);
 }
 
-/// The markers that are proposed say what the roles say.
 #[test]
 fn markers_make_the_roles() {
     let sandbox = package();
@@ -345,7 +344,7 @@ fn calls_are_explained() {
     assert!(wrong.err().contains("unknown argument \"group\""), "{wrong}");
 }
 
-/// A package that depends on another one of its workspace uses what the functions use that it calls, and no more.
+/// A package uses the permissions of the functions that it calls in other packages, and no others.
 #[test]
 fn functions_of_other_packages_count_where_they_are_called() {
     let sandbox = Sandbox::new();
@@ -368,7 +367,7 @@ fn functions_of_other_packages_count_where_they_are_called() {
     sandbox.run("rbac explain list --workspace --paths op").success().stdout("");
 }
 
-/// A package with two programs: what each needs, with what both share.
+/// A package with two programs and shared functions.
 pub(crate) fn programs() -> Sandbox {
     let sandbox = package();
     let lib = "use k8s_openapi::api::core::v1::{Node, Pod, Secret};\nuse kube::{Api, Client};\n\
@@ -393,7 +392,7 @@ pub(crate) fn programs() -> Sandbox {
     sandbox
 }
 
-/// `--bin` asks about one program: what only another one calls is left out, what nothing calls is not.
+/// `--bin` selects a program: it skips calls that only other programs reach, but keeps code that nothing calls.
 #[test]
 fn programs_are_told_apart() {
     let sandbox = programs();
@@ -411,8 +410,8 @@ fn programs_are_told_apart() {
     assert!(wrong.err().contains("there are `node_agent`, `op`"), "{wrong}");
 }
 
-/// A macro of another package of the workspace is expanded, wherever it is called: what it declares there is called from
-/// here, and its `$crate` is that package.
+/// A macro of a workspace package expands at any call site. Its items are callable from there, and `$crate` is its own
+/// package.
 #[test]
 fn macros_of_other_packages_are_expanded() {
     let sandbox = Sandbox::new();
@@ -444,7 +443,7 @@ fn macros_of_other_packages_are_expanded() {
     );
 }
 
-/// An environment variable holds the own namespace where the manifests say so; otherwise it is said.
+/// An environment variable is the operator's namespace if the manifests set it so; otherwise there is a finding.
 #[test]
 fn manifests_say_what_environment_variables_are() {
     let sandbox = package();
@@ -473,7 +472,7 @@ fn manifests_say_what_environment_variables_are() {
     sandbox.run("rbac explain pods").success().stdout(own).stderr("");
 }
 
-/// A PROJECT file of another tool says nothing of this crate.
+/// A PROJECT file of another tool does not apply.
 #[test]
 fn a_project_of_another_tool_is_none() {
     let sandbox = package();
@@ -482,7 +481,7 @@ fn a_project_of_another_tool_is_none() {
     sandbox.run("rbac derive").success().stdout(roles);
 }
 
-/// PROJECT says where the operator works: what it needs there is in a Role in each of these namespaces.
+/// For each namespace in PROJECT, the operator gets a Role.
 #[test]
 fn an_operator_that_is_confined_needs_roles_in_its_namespaces() {
     let sandbox = package();

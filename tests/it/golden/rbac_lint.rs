@@ -1,4 +1,4 @@
-//! Declared permissions beside used ones: a fixture for each kind of finding, and what the commands scaffold.
+//! `rbac lint`: a fixture for each finding, and the scaffolded projects.
 
 use std::path::{Path, PathBuf};
 
@@ -26,8 +26,8 @@ fn assert_file(actual: &str, path: &Path) {
     Assert::new().action_env("SNAPSHOTS").eq(actual, Data::read_from(path, Some(DataFormat::Text)));
 }
 
-/// Each `tests/fixtures/rbac-lint/<case>.rs`, with the roles of `<case>.yaml` if there are any, has the findings of
-/// `<case>.stderr`; `--fix` makes `<case>.diff` of it, and what is missing then is what no marker can give.
+/// Each `tests/fixtures/rbac-lint/<case>.rs`, with the roles of `<case>.yaml` if that exists, has the findings of
+/// `<case>.stderr`. `--fix` makes the change `<case>.diff`; the remaining findings are those that a marker cannot fix.
 #[test]
 fn each_fixture_has_its_findings() {
     let mut count = 0;
@@ -65,7 +65,7 @@ fn fixed(sandbox: &Sandbox, path: &Path) {
     assert!(!run.out().contains("\"rbac-missing\""), "{run}");
 }
 
-/// What the commands write has no finding, whatever they were asked for.
+/// Freshly scaffolded code has no findings, with any flags.
 #[test]
 fn scaffolds_have_no_finding() {
     let apis = [
@@ -94,8 +94,8 @@ fn scaffolds_have_no_finding() {
     }
 }
 
-/// What the operator needs to keep the certificates of its webhooks is in roles of config/rbac: each grant that is taken away is
-/// missed, and whoever brings certificates needs none.
+/// The roles in config/rbac let the operator maintain its webhook certificates: removing any rule gives a finding. With
+/// provided certificates, no rule is needed.
 #[test]
 fn the_certificates_of_webhooks_need_their_roles() {
     const ROLES: &str = "config/rbac/webhook_cert_role.yaml";
@@ -139,7 +139,7 @@ fn the_certificates_of_webhooks_need_their_roles() {
     }
 }
 
-/// A finding shows a call of the program, and says how many others there are; markers of other programs are not judged.
+/// A finding shows one call and the number of the others. Markers of other programs are ignored.
 #[test]
 fn findings_are_about_the_program() {
     let sandbox = programs();
@@ -151,7 +151,7 @@ fn findings_are_about_the_program() {
     assert!(run.err().contains("`Api<Pod>::list` and 2 more calls need `list pods`"), "{run}");
 }
 
-/// `--paths` asks about calls: one inside is enough, and excess is nothing that a part of the code shows.
+/// `--paths` selects calls: one call inside is enough for a finding. Part of the code cannot show excess permissions.
 #[test]
 fn findings_of_some_files() {
     let sandbox = programs();
@@ -171,7 +171,7 @@ fn findings_of_some_files() {
     assert!(sandbox.run("rbac lint").code(1).err().contains("nothing in the code uses `get endpoints`"));
 }
 
-/// Where a call could not be followed nothing is clear; a marker beside it that no other call uses names what it needs.
+/// An unresolved call hides missing permissions. A marker beside it that matches no other call is not excess.
 #[test]
 fn what_could_not_be_followed_is_no_all_clear() {
     let code = |marker: &str| {
@@ -197,7 +197,7 @@ fn what_could_not_be_followed_is_no_all_clear() {
                      be followed (shown with `-v`); 1 call that could not be followed: markers in the same file name what \
                      they need\n";
     sandbox.run("rbac lint").success().stderr(held_back);
-    // In another file it may be about something else.
+    // In another file, the marker may have another purpose.
     sandbox.file("src/main.rs", &(code("") + "mod other;\n"));
     sandbox.file("src/other.rs", "// +kubebuilder:rbac:urls=/stats,verbs=get\n");
     assert!(sandbox.run("rbac lint").success().err().contains("rbac-not-followed"));
@@ -238,7 +238,7 @@ spec:
           value: VARIABLE
 ";
 
-/// A Role serves the namespace that it is in: the operator's own, the one that the manifests tell it, or that of an object.
+/// A Role applies in one namespace: the operator's, the one in its arguments, or that of an object.
 #[test]
 fn a_role_holds_in_its_namespace() {
     let code = "use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};\nuse kube::{Api, Client};\n\
@@ -273,7 +273,7 @@ fn a_role_holds_in_its_namespace() {
     sandbox.file("src/main.rs", &of_objects);
     let run = sandbox.run("rbac lint --role all.yaml").code(1);
     assert!(run.err().contains("needs `get secrets`, which no role declares where it is needed"), "{run}");
-    // An operator that reads objects of one namespace only does its work there.
+    // An operator that reads objects in one namespace works in that namespace only.
     sandbox.file(
         "src/main.rs",
         &of_objects.replace("Api::<Service>::all(client)", "Api::<Service>::default_namespaced(client)"),
@@ -282,7 +282,7 @@ fn a_role_holds_in_its_namespace() {
     assert!(!run.err().contains("secrets"), "{run}");
 }
 
-/// The help for a wildcard says where the rest is used.
+/// The help for a wildcard lists the remaining uses.
 #[test]
 fn wildcards_are_replaced_where_they_are_used() {
     let code = "use k8s_openapi::api::core::v1::{ConfigMap, Pod};\nuse kube::{Api, Client};\nasync fn run(client: Client) {\n    \
@@ -299,7 +299,7 @@ fn wildcards_are_replaced_where_they_are_used() {
     }
 }
 
-/// What the manager could request with other flags excuses no marker.
+/// Permissions that the manager needs with other flags only do not justify a marker.
 #[test]
 fn an_election_that_is_off_excuses_nothing() {
     let excess = |sandbox: &Sandbox| {
@@ -329,7 +329,7 @@ fn an_election_that_is_off_excuses_nothing() {
     assert_eq!(excess(&sandbox), [""; 0]);
 }
 
-/// Each change of a scaffolded project to what its files declare is found, where it was made.
+/// A change to the declared permissions of a scaffolded project is reported at its place.
 #[test]
 fn what_config_binds_counts() {
     let kustomization = "config/rbac/kustomization.yaml";
@@ -337,7 +337,7 @@ fn what_config_binds_counts() {
     for (path, from, to, expected) in [
         (kustomization, "- leader_election_role_binding.yaml\n", "", "src/main.rs rbac-missing"),
         (kustomization, "- metrics_auth_role.yaml\n", "", "src/main.rs rbac-missing"),
-        // What is not bound is nobody's business.
+        // Unbound roles are not checked.
         ("config/rbac/metrics_reader_role.yaml", "  - get\n", "  - get\n  - post\n", ""),
         (
             "config/rbac/leader_election_role.yaml",
@@ -351,7 +351,7 @@ fn what_config_binds_counts() {
             "components:\n- ../components/leader-for-life\n",
             "config/components/leader-for-life/role.yaml rbac-excess",
         ),
-        // Without the metrics endpoint nobody asks who scrapes.
+        // Without a metrics endpoint, the scraper's permissions are not checked.
         (default, "- path: manager_metrics_patch.yaml\n  target:\n    kind: Deployment\n", "  []\n", ""),
     ] {
         let sandbox = Sandbox::project("");
@@ -370,7 +370,7 @@ fn what_config_binds_counts() {
     }
 }
 
-/// What only a leader for life needs is excess in a program that can't elect one.
+/// Permissions of leader-for-life are excess if the feature is off.
 #[test]
 fn the_permissions_of_a_leader_for_life_belong_to_a_feature_of_the_manager() {
     let component = "#components:\n#- ../components/leader-for-life\n";
@@ -441,7 +441,7 @@ subjects:
 - {kind: ServiceAccount, name: agent, namespace: agents}
 ";
 
-/// Where the files bind roles to several accounts, only the operator's are judged.
+/// If the files bind several accounts, only the operator's are checked.
 #[test]
 fn the_account_is_chosen() {
     let code = "use k8s_openapi::api::core::v1::Pod;\nasync fn run(client: kube::Client) {\n    \
@@ -474,11 +474,11 @@ fn the_account_is_chosen() {
     let run = sandbox.run("rbac lint --role all.yaml --service-account agents/agent -o json").code(1);
     assert!(run.out().contains("rbac-missing") && run.out().contains("rbac-excess"), "{run}");
     sandbox.run("rbac lint --service-account operator").code(2);
-    // A workload says who the operator is; a namespace that is left open may be any.
+    // A workload names the operator's account. Without a namespace, any matches.
     let deployment = "---\nkind: Deployment\nspec: {template: {spec: {serviceAccountName: operator}}}\n";
     sandbox.file("all.yaml", &format!("{TWO_ACCOUNTS}{deployment}"));
     sandbox.run("rbac lint --role all.yaml").success().stderr(agrees);
-    // Without bindings nobody can be told from the others.
+    // Without bindings, accounts cannot be distinguished.
     let roles = TWO_ACCOUNTS.split("---\n").take(1).collect::<String>();
     sandbox.file("roles.yaml", &roles).run("rbac lint --role roles.yaml").success().stderr(agrees);
     sandbox.run("rbac lint --role roles.yaml --service-account operator").code(1).stderr(
@@ -486,7 +486,7 @@ fn the_account_is_chosen() {
     );
 }
 
-/// Each `tests/fixtures/rbac-verify/<case>.log` gives `<case>.stderr` for the operator beside it.
+/// Each `tests/fixtures/rbac-verify/<case>.log` has the findings of `<case>.stderr`, for the operator in that folder.
 #[test]
 fn each_audit_log_has_its_findings() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rbac-verify");
@@ -514,7 +514,7 @@ fn each_audit_log_has_its_findings() {
     assert!(run.err().contains("gunzip"), "{run}");
 }
 
-/// The package of which [`role_sources`] asks: it lists pods and deletes nodes.
+/// The package in [`role_sources`]: it lists pods and deletes nodes.
 const LISTS: &str = "use k8s_openapi::api::core::v1::{Node, Pod};\nuse kube::{Api, Client};\nfn main() {}\n\
                      async fn run(client: Client) {\n    Api::<Pod>::all(client.clone()).list(&lp).await;\n    \
                      Api::<Node>::all(client).delete(\"a\", &dp).await;\n}\n";
@@ -526,7 +526,7 @@ fn role(name: &str, resource: &str, verb: &str) -> String {
     )
 }
 
-/// `--role` takes files, folders, kustomizations and charts.
+/// `--role` accepts files, folders, kustomizations and charts.
 #[test]
 fn role_sources() {
     let (pods, nodes, secrets) = (role("a", "pods", "list"), role("b", "nodes", "delete"), role("c", "secrets", "get"));

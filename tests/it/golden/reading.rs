@@ -1,4 +1,4 @@
-//! `generate` parses only the files that matter: what it finds is what a tree with every file parsed has.
+//! Lazy parsing: `generate` parses few files, but finds the same as with every file parsed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +15,6 @@ const MANIFEST: &str =
     "[package]\nname = \"op\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\nschemars = \"1\"\nserde = \"1\"\n";
 const DERIVES: &str = "serde::Deserialize, serde::Serialize, schemars::JsonSchema";
 
-/// Writes a package given as one text, each file after a line `//- path`.
 fn write(folder: &Path, text: &str) {
     std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
     std::fs::write(folder.join("Cargo.lock"), lock::text([MANIFEST])).unwrap();
@@ -27,7 +26,7 @@ fn write(folder: &Path, text: &str) {
     }
 }
 
-/// The CRDs and roles, and the findings as text: as `generate` reads the package, and with every file parsed.
+/// CRDs, roles and findings, first with lazy parsing, then with every file parsed.
 fn read(folder: &Path) -> [(BTreeMap<String, String>, String); 2] {
     let (mut lazy, found) = k8s::load_with(folder, &FeatureSelection::default(), &Pending::default()).unwrap();
     let (of_lazy, crd_findings) = crds(&mut lazy);
@@ -47,7 +46,7 @@ fn read(folder: &Path) -> [(BTreeMap<String, String>, String); 2] {
     })
 }
 
-/// Both ways agree; the answer is theirs: names of documents, and findings.
+/// Fails unless both ways agree. Returns document names and findings.
 #[track_caller]
 fn same(text: &str) -> (Vec<String>, String) {
     let folder = tempfile::tempdir().unwrap();
@@ -71,7 +70,7 @@ fn a_derive_under_another_name() {
                  //- src/again.rs\npub use super::names::{Kind as Resource};\n//- src/other.rs\n";
     let (found, findings) = same(&format!("{names}//- src/types.rs\nuse crate::again::*;\n{}", kind("A", "Resource")));
     assert_eq!(found, ["e.x_as.yaml", "role.yaml"], "{findings}");
-    // Nothing in the file but the alias says that this is a resource.
+    // Only an alias in another file shows that this type is a resource.
     let (_, findings) =
         same(&format!("{names}//- src/types.rs\nuse crate::again::*;\n#[derive(Resource)] struct A;\n"));
     assert!(findings.contains("src/types.rs"), "{findings}");
@@ -98,7 +97,7 @@ fn a_resource_in_an_odd_place() {
     }
 }
 
-/// A resource that is not read is never left out in silence.
+/// A resource that cannot be read always gives a finding.
 #[test]
 fn a_resource_that_is_hidden() {
     let names = "//- src/lib.rs\nmod k; mod a;\n//- src/k.rs\npub use kube::CustomResource as Q;\n//- src/a.rs\n";
@@ -143,7 +142,7 @@ fn what_a_resource_needs_is_read_from_where_it_is() {
         "#[derive(kube::CustomResource, {DERIVES})]\n#[kube(group = \"e.x\", version = \"v1\", kind = \"A\")]\n\
          pub struct ASpec {{ #[serde(default)] size: crate::far::Size, #[serde(default = \"crate::far::deep::number\")] n: i32 }}\n"
     );
-    // Before and after it, one that needs nothing.
+    // Two simple kinds around it in the order of modules.
     let [early, late] = ["B", "C"].map(|name| kind(name, "kube::CustomResource"));
     let (found, findings) = same(&format!(
         "//- src/lib.rs\nmod early; mod a; mod late; mod far; mod impls; mod unrelated;\n//- src/a.rs\n{spec}\
@@ -168,7 +167,7 @@ fn markers_in_files_that_nothing_else_needs() {
     }
 }
 
-/// A broken file stands in the way only of what may need it.
+/// A broken file is an error only if a resource may need it.
 #[test]
 fn broken_files() {
     let resource = kind("A", "kube::CustomResource");
@@ -190,8 +189,8 @@ fn broken_files() {
     }
 }
 
-/// Crates of nested modules, some with a resource: as many are found as the text names.
-/// Many resources are described on all cores: the same CRDs and findings, in the same order, as one after the other.
+/// Lazy parsing finds every resource in crates with nested modules. The schemas of many resources are built in
+/// parallel, and they have the same order and findings as in sequence.
 #[test]
 fn many_resources_at_once() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/diagnostics");
@@ -249,7 +248,7 @@ fn as_many_resources_as_the_text_names() {
                         })
                         .unwrap(),
                     }
-                    // The children of a file named by `path` are elsewhere.
+                    // Children of a `#[path]` file are in another folder.
                     dirs.push((format!("{dir}/{child}"), how < 2));
                 }
             }
@@ -267,7 +266,7 @@ fn as_many_resources_as_the_text_names() {
     }
 }
 
-/// A file that nothing declares but what is not read is not passed over; one that is no module at all is.
+/// A file that only an unread macro may declare gives a finding; a file that is not a module does not.
 #[test]
 fn a_module_that_is_declared_out_of_sight() {
     let resource = kind("A", "kube::CustomResource");
@@ -292,7 +291,7 @@ fn a_module_that_is_declared_out_of_sight() {
         assert_eq!(findings.contains("may declare it as a module"), said, "{code}\n{findings}");
         assert_eq!(found, ["role.yaml"], "{code}");
     }
-    // A file that is read under another name, and one that only speaks of resources.
+    // A file that is read under another name, and a file that only mentions resources.
     let text = format!(
         "//- src/lib.rs\n#[path = \"a.rs\"] mod b;\nmacro_rules! a {{ () => {{ mod a; }} }}\na!();\n//- src/a.rs\n{resource}"
     );
@@ -301,20 +300,19 @@ fn a_module_that_is_declared_out_of_sight() {
     assert_eq!(same(text), (vec!["role.yaml".to_owned()], String::new()));
 }
 
-/// Items of a file that `include!` takes in are items of the module around it.
 #[test]
 fn an_included_file() {
     let resource = kind("A", "CustomResource").replace("String", "Size");
     let size = "#[derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema)] pub struct Size { a: u8 }";
     let uses = "use kube::CustomResource;\n";
     for files in [
-        // Both files see the names of the module.
+        // Names of the module are visible in both files.
         format!("//- src/lib.rs\n{uses}{size}\ninclude!(\"in/a.rs\");\n//- src/in/a.rs\n{resource}"),
         format!("//- src/lib.rs\n{resource}std::include!{{\"a.rs\"}}\n//- src/a.rs\n{uses}{size}"),
         format!(
             "//- src/lib.rs\nmod m {{ include!(\"a.rs\"); }}\n//- src/a.rs\n{uses}use self::n::Size;\nmod n {{ {size} }}\n{resource}"
         ),
-        // Paths are relative to the file of the call.
+        // The path is relative to the file with the call.
         format!(
             "//- src/lib.rs\nmod x;\n//- src/x.rs\n{uses}include!(\"x/b.in\");\n//- src/x/b.in\n{resource}include!(\"c.in\");\n//- src/x/c.in\n{size}"
         ),
@@ -325,7 +323,7 @@ fn an_included_file() {
         let crds = vec!["e.x_as.yaml".to_owned(), "role.yaml".to_owned()];
         assert_eq!(same(&files), (crds, String::new()), "{files}");
     }
-    // A finding has its place in the included file.
+    // A finding points into the included file.
     let (_, findings) = same(&format!("//- src/lib.rs\ninclude!(\"a.rs\");\n//- src/a.rs\nfn f() {{ {resource} }}\n"));
     assert!(findings.contains("src/a.rs") && findings.contains("derives `CustomResource`"), "{findings}");
     for (call, message) in [
@@ -340,7 +338,7 @@ fn an_included_file() {
     }
 }
 
-/// A name of std for `include!`, and a macro around it.
+/// `include!` by an alias, or inside another macro.
 #[test]
 fn a_file_that_is_taken_in_under_another_name() {
     let resource = kind("A", "kube::CustomResource");
@@ -356,21 +354,21 @@ fn a_file_that_is_taken_in_under_another_name() {
     }
 }
 
-/// A file may be two modules, whose types have the names of either.
+/// A file can be two modules; a type then has two paths.
 #[test]
 fn a_file_that_is_two_modules() {
     let resource = kind("A", "kube::CustomResource").replace("String", "super::Size");
     let modules = "mod x { type Size = u8; #[path = \"../a.rs\"] mod a; }\nmod y { type Size = bool; #[path = \"../a.rs\"] mod a; }";
     let (_, findings) = same(&format!("//- src/lib.rs\n{modules}\n//- src/a.rs\n{resource}"));
     assert!(findings.contains("has the version `v1` twice"), "{findings}");
-    // The library and the binary have the same modules, as many projects do.
+    // Many projects declare the same modules in the library and in the binary.
     let (found, findings) = same(&format!(
         "//- src/lib.rs\nmod a; type Size = u8;\n//- src/main.rs\nmod a; type Size = u8;\n//- src/a.rs\n{resource}"
     ));
     assert_eq!(found, ["e.x_as.yaml", "role.yaml"], "{findings}");
 }
 
-/// Only a function is a test by its attribute.
+/// A test attribute only hides functions.
 #[test]
 fn an_attribute_called_test() {
     let resource = kind("A", "kube::CustomResource");
@@ -380,7 +378,7 @@ fn an_attribute_called_test() {
     assert_eq!(found, ["e.x_as.yaml", "role.yaml"]);
 }
 
-/// In the edition of 2015, which is that of a package without one, an import begins at the root of the crate.
+/// In edition 2015, the default without an `edition` key, a path in an import starts at the crate root.
 #[test]
 fn imports_of_the_first_edition() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Names in random crates: what a path means here is what it means to rustc.
+//! Name resolution in random crates, compared with rustc.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use syn::Item;
 
 use crate::random::Random;
 
-/// Modules, structs and every form of `use` at random; imports that rustc refuses are taken out first.
+/// Random modules, structs and all forms of `use`. Imports that rustc rejects are removed first.
 #[test]
 fn rustc_finds_the_same_names() {
     let (mut found, mut missing) = (0, 0);
@@ -27,7 +27,7 @@ fn rustc_finds_the_same_names() {
             krate.imports.retain(|(_, line)| !refused.contains_key(line));
         }
         let (mut good, bad) = krate.probes(dir.path(), &mut random);
-        // Privacy is not looked for here: rustc finds the name, then refuses it.
+        // Ignore privacy errors: rustc reports them after resolution, and the resolver does not check them.
         let private = refused(dir.path(), &krate.text(&good));
         for lines in good.values_mut() {
             lines.retain(|line| private.get(line).is_none_or(|code| code != "E0603"));
@@ -42,13 +42,12 @@ fn rustc_finds_the_same_names() {
     assert!(found > 300 && missing > 300, "{found} names found, {missing} not");
 }
 
-/// A module by the path from the root, each part an index into the names.
 type Place = Vec<usize>;
 
 struct Crate {
     modules: BTreeSet<Place>,
     structs: BTreeMap<Place, Vec<(usize, bool)>>,
-    /// Lines; each has a number in a comment, so that it stands for itself only.
+    /// Import lines. Each has a number in a comment, which makes it unique.
     imports: Vec<(Place, String)>,
 }
 
@@ -111,7 +110,7 @@ impl Crate {
         }
     }
 
-    /// Lines that compile exactly if the path means the struct that we say, and lines that must not compile.
+    /// Returns lines that compile only if the path resolves to our result, and lines that must not compile.
     fn probes(&self, dir: &Path, random: &mut Random) -> (BTreeMap<Place, Vec<String>>, BTreeMap<Place, Vec<String>>) {
         write(dir, &self.text(&BTreeMap::new()));
         let (tree, diagnostics) = k8s::load(dir).unwrap();
@@ -160,7 +159,7 @@ fn write(dir: &Path, text: &str) {
     std::fs::write(dir.join("src/lib.rs"), text).unwrap();
 }
 
-/// The lines that rustc finds an error in, with its code.
+/// Lines with an error of rustc, each with its code.
 fn refused(dir: &Path, text: &str) -> BTreeMap<String, String> {
     write(dir, text);
     let output = Command::new("rustc")
@@ -178,7 +177,7 @@ fn refused(dir: &Path, text: &str) -> BTreeMap<String, String> {
         }
         let code = message["code"]["code"].as_str().unwrap_or_default();
         let spans = message["spans"].as_array().unwrap().iter();
-        // A name that is defined twice: the import may be the other place.
+        // For a duplicate definition, the import may be the other span.
         for span in spans.filter(|span| span["is_primary"] == true || code == "E0255") {
             let line = usize::try_from(span["line_start"].as_u64().unwrap()).unwrap();
             refused.insert(lines[line - 1].to_string(), code.to_string());
@@ -189,7 +188,7 @@ fn refused(dir: &Path, text: &str) -> BTreeMap<String, String> {
 }
 
 impl Random {
-    /// A path that may be one of a module.
+    /// A random path that may name a module.
     fn path(&mut self) -> String {
         let mut path = ["crate", "crate", "self", "super", "super::super"][self.below(5)].to_string();
         for _ in 0..self.below(3) {

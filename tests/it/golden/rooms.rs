@@ -1,4 +1,4 @@
-//! Which room of `src` uses which, and which crate is known to which room.
+//! Dependencies between the rooms (top-level modules) of `src`, and the crates that each room uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use quote::ToTokens as _;
 
 use crate::sandbox::files;
 
-/// The rooms, each with those that it uses. A room uses only those above it in this list: no arrow goes up, and there is no circle.
+/// The rooms with their dependencies. A room only uses rooms above it, so there is no cycle.
 const ROOMS: &[(&str, &[&str])] = &[
     ("diagnostic", &[]),
     ("parallel", &[]),
@@ -75,10 +75,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("main", &[]),
 ];
 
-/// What any room may use.
+/// Crates that any room may use.
 const EVERYWHERE: [&str; 4] = ["anyhow", "serde", "serde_json", "thiserror"];
 
-/// The crates, each with the rooms that know it; see `docs/decisions/0003-dependencies.md`.
+/// The other crates, each with the rooms that use it; see `docs/decisions/0003-dependencies.md`.
 const CRATES: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["diagnostic"]),
     ("base64", &["command", "ship"]),
@@ -115,12 +115,12 @@ const CRATES: &[(&str, &[&str])] = &[
     ("walkdir", &["command"]),
 ];
 
-/// What the code of a room says, without its tests.
+/// The tokens of each room, without its unit tests.
 fn rooms() -> BTreeMap<String, Vec<TokenTree>> {
     let mut rooms: BTreeMap<String, Vec<TokenTree>> = BTreeMap::new();
     for (path, text) in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
         let room = path.split('/').next().unwrap().trim_end_matches(".rs").to_owned();
-        // `tests.rs` is `#[cfg(test)] mod tests;`.
+        // `tests.rs` belongs to `#[cfg(test)] mod tests;`.
         if room == "lib" || path.ends_with("/tests.rs") {
             continue;
         }
@@ -141,7 +141,7 @@ fn is_test(item: &syn::Item) -> bool {
     attributes.iter().any(|attribute| attribute.to_token_stream().to_string().contains("cfg (test)"))
 }
 
-/// All tokens in a row; a group stands between its delimiters, of which only the opening one is kept.
+/// All tokens in sequence, with opening delimiters, but without closing ones.
 fn flatten(tokens: TokenStream, flat: &mut Vec<TokenTree>) {
     for token in tokens {
         match token {
@@ -158,7 +158,6 @@ fn is_colon(token: Option<&TokenTree>) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ':')
 }
 
-/// The names behind `crate::`.
 fn used_rooms(tokens: &[TokenTree]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -173,7 +172,7 @@ fn used_rooms(tokens: &[TokenTree]) -> BTreeSet<String> {
     names
 }
 
-/// The first names of paths, and of imports.
+/// The first segments of paths and imports.
 fn first_names(tokens: &[TokenTree]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (at, token) in tokens.iter().enumerate() {

@@ -1,11 +1,10 @@
-//! `tests/samples` is what the commands write today: `SNAPSHOTS=overwrite` refreshes it, the reviewer reads the diff.
+//! `tests/samples` is the current output of the commands. `SNAPSHOTS=overwrite` refreshes it; review the diff.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::sandbox::{OFFLINE, Sandbox, files, join};
 
-/// The commands that make the multi-group sample, in its folder.
 pub(crate) const MULTI_GROUP: [&str; 8] = [
     "init --multigroup --domain example.org --project-name multi-group --owner The_Authors",
     "create api --group ship --version v1beta1 --kind Frigate",
@@ -21,12 +20,12 @@ fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name)
 }
 
-/// The crate of the manager, as every project gets it.
+/// The manager's crate as projects contain it.
 pub(crate) fn manager() -> BTreeMap<String, String> {
     memcached_sdk::runtime::copy().unwrap().into_iter().map(|(path, text)| (format!("manager/{path}"), text)).collect()
 }
 
-/// A sample with the manager, of which the samples keep no copy.
+/// A sample with the manager, which the checked-in samples omit.
 pub(crate) fn whole(name: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     for (path, text) in files(&sample(name)).into_iter().chain(manager()) {
@@ -35,8 +34,7 @@ pub(crate) fn whole(name: &str) -> Sandbox {
     sandbox
 }
 
-/// Compares whole trees, the list of files included; Cargo.lock apart, which cargo writes, and the manager, which is the
-/// same in all.
+/// Compares complete trees, except Cargo.lock, which cargo writes, and the manager, which is equal in all samples.
 fn check(name: &str, actual: &BTreeMap<String, String>) {
     let (shipped, actual): (BTreeMap<_, _>, BTreeMap<_, _>) =
         actual.clone().into_iter().partition(|(path, _)| path.starts_with("manager/"));

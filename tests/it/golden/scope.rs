@@ -1,4 +1,4 @@
-//! The scope of an operator is one switch in PROJECT: `generate` brings roles, bindings and the namespaces to watch in line.
+//! The operator's scope in PROJECT: `generate` adapts roles, bindings and the watched namespaces.
 
 use snapbox::str;
 
@@ -171,7 +171,6 @@ resources:
 
 "#]]
     );
-    // People get access in the namespaces where the objects are.
     assert!(sandbox.read("config/rbac/memcached_viewer_role.yaml").contains("kind: ClusterRole\n"));
     sandbox.run("generate --check").success();
 }
@@ -187,7 +186,7 @@ fn the_list_in_project_is_the_switch() {
     sandbox.replace("PROJECT", license, &format!("{license}    namespaces:\n    - one\n    - demo-system\n"));
     sandbox.run("generate --check").code(3);
     sandbox.run("generate").success();
-    // The own namespace is in the list: it keeps its role.
+    // The operator's namespace is in the list, so its role stays.
     assert_eq!(sandbox.read("config/rbac/role.yaml"), own);
     assert_eq!(sandbox.read("config/namespaces/role.yaml").matches("kind: Role\n").count(), 1);
     assert!(sandbox.read("config/namespaces/manager_namespaces_patch.yaml").contains("value: one,demo-system\n"));
@@ -203,7 +202,7 @@ fn the_list_in_project_is_the_switch() {
     assert_eq!(overlay(&sandbox), ["config/namespaces/role_binding.yaml"]);
 }
 
-/// A ClusterRole is bound in `config/rbac`; what a marker limits to a namespace is not left without a binding.
+/// `config/rbac` binds ClusterRoles only; a Role for the namespace of a marker needs a binding, too.
 #[test]
 fn a_namespace_in_a_marker_is_granted_in_any_scope() {
     let sandbox = project("");
@@ -406,7 +405,8 @@ fn a_wrong_list_is_refused() {
     assert!(message.contains("`PROJECT:") && message.contains("invalid namespace `A`"), "{message}");
 }
 
-/// In every rendering: `config/webhook/manifests.yaml` is part of each. A selector that a marker has holds as well.
+/// Every rendering limits webhooks to the watched namespaces, because `config/webhook/manifests.yaml` is part of each.
+/// A selector of a marker still applies.
 #[test]
 fn webhooks_are_asked_about_the_namespaces_in_which_the_operator_works() {
     let sandbox = project("");
@@ -449,7 +449,7 @@ fn webhooks_are_asked_about_the_namespaces_in_which_the_operator_works() {
             ],
         };
         assert_eq!(selectors(), expected, "{flag}");
-        // There and back is the same, byte for byte.
+        // Switching back restores the bytes.
         let files = sandbox.files();
         let before = seen.iter().find(|(other, _)| *other == flag);
         assert!(before.is_none_or(|(_, before)| *before == files), "{flag}");

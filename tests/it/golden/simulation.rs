@@ -1,9 +1,9 @@
-//! The shipped election and gate in simulated worlds: three contenders with clocks of their own, an API server behind a
-//! bad network, pauses, suspends, crashes and shutdowns. Never may two of them pass their gates at the same instant.
+//! Simulates the shipped leader election and gate: three contenders with separate clocks, an API server behind a lossy
+//! network, pauses, suspends, crashes and shutdowns. Two contenders must never pass their gates at the same time.
 //!
-//! `SIMULATION_STEPS` and `SIMULATION_SEED` make it longer, or replay one seed; `make sim` is the long one.
+//! `SIMULATION_STEPS` sets the length and `SIMULATION_SEED` the first seed; `make sim` is the long run.
 
-// The shipped files, which are formatted as generated projects are.
+// The shipped files. Their formatting is that of generated projects.
 #[rustfmt::skip]
 #[path = "../../../manager/src/election/gate.rs"]
 #[allow(dead_code)]
@@ -44,7 +44,7 @@ fn never_two_leaders_past_the_gate() {
     for seed in seeds() {
         let report = run(seed, None).unwrap_or_else(|error| panic!("{error}"));
         println!("seed {seed}: {report:?}");
-        // A world in which nothing happens would prove nothing.
+        // Guard against a world in which nothing happens.
         assert!(report.terms > 50, "seed {seed}: {report:?}");
         assert!(report.passed > 500, "seed {seed}: {report:?}");
         assert!(report.refused > 50, "seed {seed}: {report:?}");
@@ -64,7 +64,7 @@ fn every_seed_replays() {
     assert_eq!(run(7, None), run(7, None));
 }
 
-/// A bug that the simulation does not find is a simulation that proves nothing.
+/// Fails unless the simulation finds this bug.
 #[track_caller]
 fn finds(bug: Bug) {
     finds_as(bug, "two leaders");
@@ -114,7 +114,7 @@ fn finds_a_leader_that_keeps_the_lease_although_it_cannot_work() {
 }
 
 mod elector {
-    //! What one contender does, without a world.
+    //! Tests of a single contender, without a world.
 
     use std::sync::Arc;
     use std::time::Duration;
@@ -153,7 +153,7 @@ mod elector {
         let Step::Create(record) = elector.next(at(2)) else { panic!() };
         assert_eq!((record.holder.as_str(), record.transitions), ("me", 0));
         elector.answer(at(5), Answer::Record("1".to_owned(), record));
-        // From the start of the write, not from its answer.
+        // The deadline counts from the start of the write, not from the answer.
         assert_eq!(gate.until(), Duration::from_secs(12));
         let Step::Update(version, record) = elector.next(at(6)) else { panic!() };
         assert_eq!((version.as_str(), record.acquired, record.transitions), ("1", at(2).wall, 0));
@@ -249,7 +249,7 @@ mod elector {
     fn who_does_not_hold_it_releases_nothing() {
         let (mut elector, _) = elector();
         assert_eq!(elector.next(at(0)), Step::Read);
-        // Its time is over and we are about to take it, when we are told to stop.
+        // Stop while the other holder's Lease is expired and the takeover is due.
         read(&mut elector, 0, "1", "other");
         assert_eq!(elector.next(at(16)), Step::Read);
         read(&mut elector, 16, "1", "other");

@@ -1,4 +1,4 @@
-//! The text that we write: no trace of the template language, one newline at the end.
+//! Form of generated text: no template syntax, one newline at the end.
 
 use crate::sandbox::{OFFLINE, Sandbox};
 
@@ -17,7 +17,6 @@ fn scaffolded_text_is_tidy() {
     }
 }
 
-/// Without an installed rustfmt the text may be unformatted, and that is said.
 #[test]
 fn without_rustfmt_there_is_a_warning() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! `update`, and what `generate --check` says about the manager.
+//! `update`, and the findings of `generate --check` about the manager.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::sandbox::Sandbox;
 
 const LIB: &str = "manager/src/lib.rs";
 
-/// A project that an older version has made, with everything that can be wrong in the folder of the manager.
+/// A project of an older version, with every possible defect in the manager's folder.
 fn outdated() -> Sandbox {
     let sandbox = Sandbox::project("");
     sandbox.replace("PROJECT", concat!("cliVersion: ", env!("CARGO_PKG_VERSION")), "cliVersion: 0.0.9");
@@ -20,7 +20,7 @@ fn outdated() -> Sandbox {
     sandbox
 }
 
-/// The paths of what is not in both, with the same text.
+/// Paths of files that differ or exist on one side only.
 fn differing<'a>(one: &'a BTreeMap<String, String>, other: &'a BTreeMap<String, String>) -> Vec<&'a str> {
     let paths: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
     paths.into_iter().filter(|path| one.get(*path) != other.get(*path)).map(String::as_str).collect()
@@ -122,7 +122,7 @@ help: change to the folder of the project, or create a project with `memcached-s
 #[test]
 fn generate_checks_the_manager_and_never_writes_it() {
     let sandbox = outdated();
-    // Without a file of a module the source can't be read at all.
+    // A missing module file makes the source unreadable, so restore it first.
     let signal = Sandbox::project("").read("manager/src/signal.rs");
     sandbox.file("manager/src/signal.rs", &signal);
     let before = sandbox.files();

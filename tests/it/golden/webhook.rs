@@ -1,4 +1,4 @@
-//! Markers of webhooks → manifests.yaml: fixtures with their files, and controller-gen as the judge; the handlers in the code.
+//! Webhook markers to manifests.yaml: golden fixtures, a comparison with controller-gen, and the handlers in code.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,11 @@ use super::rbac::{MODULE, load};
 use crate::random::Random;
 use crate::sandbox::Sandbox;
 
-/// Of the random markers.
 const SEED: u64 = 7;
 const CASES: usize = 800;
 
-/// Each `tests/fixtures/webhook/<case>.rs` gives `<case>.yaml`, and findings in `<case>.stderr` if there are some. A line
-/// `// package` begins another package.
+/// Each `tests/fixtures/webhook/<case>.rs` gives `<case>.yaml`, with its findings in `<case>.stderr`. A line `//
+/// package` starts another package.
 #[test]
 fn fixtures() {
     let mut count = 0;
@@ -34,7 +33,7 @@ fn fixtures() {
     assert!(count >= 7, "only {count} fixtures");
 }
 
-/// Byte for byte, with the random ones: arguments in any order, each from values that are right, wrong, or missing.
+/// Compares bytes, also for random markers: arguments in any order, with valid, invalid or missing values.
 #[test]
 fn controller_gen_writes_the_same_file() {
     let Some(peer) = peer::program(MODULE, "controller_gen_writes_the_same_file") else { return };
@@ -59,7 +58,7 @@ fn controller_gen_writes_the_same_file() {
     for (name, packages) in &all {
         let (text, findings) = generate(packages);
         let is_refused = findings.contains("Error");
-        // The API server refuses what the peer writes.
+        // Duplicate names: the API server rejects the peer's output.
         if findings.contains("webhooks have the name") {
             continue;
         }
@@ -67,9 +66,9 @@ fn controller_gen_writes_the_same_file() {
             Some(error) => {
                 assert!(is_refused, "{name}: {error}\n{packages:#?}");
                 let error = error.split(" (at <input>").next().unwrap();
-                // Of several the peer names any.
+                // The peer names a random one of several missing arguments.
                 let error = if error.starts_with("missing argument") { "missing argument" } else { error };
-                // To us only digits are numbers.
+                // Our parser accepts digits only.
                 if !["patch", "strconv", "exponent"].iter().any(|ours| error.contains(ours)) {
                     assert!(findings.contains(error), "{name}: {error}\n{findings}");
                 }
@@ -86,7 +85,7 @@ fn controller_gen_writes_the_same_file() {
     assert!(equal >= 150 && refused >= 100, "{equal} equal, {refused} refused");
 }
 
-/// The file of the packages of Rust, and the findings as `severity code line:column: message`.
+/// The generated file for packages of Rust, and the findings as `severity code line:column: message`.
 fn generate(packages: &[String]) -> (String, String) {
     let mut findings = String::new();
     let mut all: Vec<Webhooks> = Vec::new();
@@ -123,7 +122,7 @@ fn cases() -> Vec<(PathBuf, Vec<String>)> {
     paths.into_iter().map(|path| (path.clone(), packages(&path))).collect()
 }
 
-/// What controller-gen writes for each case, whose packages are packages of Go.
+/// The output of controller-gen for each case, translated to Go packages.
 fn files_of_peer(peer: &Path, cases: &BTreeMap<String, Vec<String>>) -> Value {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("go.mod"), "module op\n\ngo 1.26\n").unwrap();
@@ -140,7 +139,7 @@ fn files_of_peer(peer: &Path, cases: &BTreeMap<String, Vec<String>>) -> Value {
     serde_json::from_str(&peer::run(Command::new(peer).arg("webhooks").arg(dir.path()), "")).unwrap()
 }
 
-/// Arguments of a marker: how many of a hundred markers have it, its usual values, and what is rare because most of it is wrong.
+/// Marker arguments: frequency in percent, usual values, and mostly invalid values.
 #[rustfmt::skip]
 const ARGUMENTS: [(&str, u64, &[&str], &[&str]); 18] = [
     ("groups", 99, &["core", "apps;batch", r#""""#, "cache.example.com", r#"{a,"b,c"}"#, "*", r#"core;"";core"#, "a; b"], &["'a'", ""]),
@@ -163,7 +162,7 @@ const ARGUMENTS: [(&str, u64, &[&str], &[&str]); 18] = [
     ("unknown", 1, &["1"], &["{}"]),
 ];
 
-/// A marker, mostly right; the names are such that their order is not that of the source.
+/// A mostly valid marker. Names are not in the order of the source.
 fn marker(random: &mut Random, number: usize) -> String {
     let mutating = random.pick(&["true", "false"]);
     if random.percent(8) {
@@ -202,7 +201,7 @@ fn marker(random: &mut Random, number: usize) -> String {
     format!("//{space}+kubebuilder:webhook:{text}")
 }
 
-/// Some fields of a webhook, with values that are right, and sometimes not.
+/// Random webhook fields, mostly with valid values.
 fn patch(random: &mut Random) -> String {
     let fields = [
         r#""namespaceSelector":{"matchLabels":{"a":"b","kubernetes.io/metadata.name":"c"}}"#,
@@ -231,7 +230,7 @@ fn patch(random: &mut Random) -> String {
     format!("{{{}}}", some.join(random.pick(&[",", ", "])))
 }
 
-/// A crate with the markers and handlers; each pair is a file and its text.
+/// A crate with markers and handlers.
 fn package(source: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox
@@ -244,7 +243,8 @@ fn package(source: &str) -> Sandbox {
 const VALIDATING: &str = "// +kubebuilder:webhook:path=/validate,mutating=false,failurePolicy=fail,sideEffects=None,groups=a,resources=x,verbs=create,versions=v1,name=v.a.example.com,admissionReviewVersions=v1\n";
 const MUTATING: &str = "// +kubebuilder:webhook:path=/mutate,mutating=true,failurePolicy=fail,sideEffects=None,groups=a,resources=x,verbs=create,versions=v1,name=m.a.example.com,admissionReviewVersions=v1\n";
 
-/// `generate` without markers leaves no file; the file follows the markers, and what kustomize lists stays there, empty.
+/// `generate` creates no file without markers. The file follows the markers; if kustomize lists it, an empty file
+/// remains.
 #[test]
 fn the_file_follows_the_markers() {
     let file = "config/webhook/manifests.yaml";
@@ -271,14 +271,14 @@ fn the_file_follows_the_markers() {
     sandbox.run("generate").success();
     assert!(!sandbox.path(file).exists());
 
-    // What is not ours stays.
+    // A foreign file stays.
     let foreign = "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n";
     sandbox.file(file, foreign);
     sandbox.run("generate").success();
     assert_eq!(sandbox.read(file), foreign);
 }
 
-/// Of a broken marker nothing is written; with `--keep-going` the rest is.
+/// With `--keep-going`, a broken marker prevents only the webhook manifests; otherwise nothing is written.
 #[test]
 fn a_broken_marker_costs_the_webhooks_alone() {
     let sandbox = package(&format!(
@@ -293,7 +293,7 @@ fn a_broken_marker_costs_the_webhooks_alone() {
     sandbox.run("generate rbac").success();
 }
 
-/// Handlers and markers, and the codes of what is said of them.
+/// Cases of handlers and markers with the expected codes.
 #[test]
 fn handlers_and_markers_are_compared() {
     let registered = |calls: &str| {

@@ -1,8 +1,8 @@
-//! The YAML emitter against the library that controller-gen prints with, and against a YAML 1.2 reader.
+//! The YAML emitter, compared with controller-gen's YAML library and with a YAML 1.2 reader.
 //!
-//! Two texts are known to be written otherwise than the peer does, because other readers fail on its bytes: a string
-//! with U+2028 or U+2029 (escaped here, raw there) and a number beyond a double (quoted here, plain there). What the
-//! peer cannot print at all, or reads back as another value (U+0085, U+007F, the key `<<`, …), has only the second judge.
+//! Two outputs differ from the peer, because other readers fail on its bytes: a string with U+2028 or U+2029 (escaped
+//! here, raw there) and a number beyond a double (quoted here, plain there). Only the reader judges values that the
+//! peer cannot print or reads back changed (U+0085, U+007F, the key `<<`, …).
 
 use std::path::Path;
 use std::process::Command;
@@ -172,7 +172,7 @@ fn a_file_is_its_header_and_a_line_of_dashes_before_each_document() {
     assert_eq!(file(Some("# header\n"), &[json!({"a": 1}), json!({})]), "# header\n---\na: 1\n---\n{}\n");
 }
 
-/// Whatever the value, a YAML 1.2 reader finds it again.
+/// A YAML 1.2 reader returns every random value unchanged.
 #[test]
 fn every_value_reads_back() {
     let mut random = Random(1);
@@ -184,7 +184,7 @@ fn every_value_reads_back() {
     }
 }
 
-/// Byte for byte what controller-gen's own library prints, for every value that it can print.
+/// Bytes equal those of controller-gen's library, for every value that it can print.
 #[test]
 fn the_peer_prints_the_same_bytes() {
     let Some(peer) = peer::program("yaml-differential", "the_peer_prints_the_same_bytes") else { return };
@@ -251,7 +251,7 @@ fn numbers_as_floats(value: &Value) -> Value {
 }
 
 impl Random {
-    /// Keys of larger maps are free of digits: the peer's order has cycles there, and its output is then random.
+    /// Keys of larger maps have no digits: the peer's comparison is cyclic there, so its order is random.
     fn value(&mut self, depth: usize, key_char: &dyn Fn(&mut Random) -> char) -> Value {
         match self.below(if depth == 0 { 4 } else { 8 }) {
             0 => self.text(&any_char).into(),
@@ -281,14 +281,14 @@ impl Random {
             _ => 8,
         };
         let length = self.below(length);
-        // Long texts mostly hold words, or nothing would ever be folded.
+        // Long texts are mostly words; otherwise no line would be folded.
         let wordy = length > 10 && self.below(3) > 0;
         (0..length)
             .map(|_| if wordy && self.below(40) > 0 { self.pick(&['a', 'b', 'z', ' ']) } else { char(self) })
             .collect()
     }
 
-    /// Close to numbers, dates and words with a meaning.
+    /// Text close to numbers, dates and reserved words.
     fn number_like(&mut self) -> String {
         const PIECES: [&str; 46] = [
             "0",

@@ -1,4 +1,4 @@
-//! The image of a project, from its Dockerfile: built by buildah as root, because there may be no Docker and no registry.
+//! Images of the project's Dockerfile. buildah builds them as root, without Docker and without a registry.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,12 +7,12 @@ use std::sync::OnceLock;
 use crate::generated::Project;
 use crate::sandbox::Sandbox;
 
-/// What is used for the variable `CONTAINER_TOOL` of Makefiles.
+/// The value of `CONTAINER_TOOL` in Makefiles.
 pub(super) fn container_tool() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/node/container-tool")
 }
 
-/// Output and errors of a command; the error is that of one that fails.
+/// Returns the output of a command on both streams, as an error if it fails.
 pub(super) fn said(command: &mut Command) -> Result<String, String> {
     let output = command.output().unwrap();
     let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat();
@@ -25,7 +25,7 @@ fn make(project: &Path, args: &[&str]) -> Result<String, String> {
 
 const BUILT: &str = "localhost/memcached-operator:built";
 
-/// The image of the sample, on the node.
+/// Builds the sample's image on the node.
 pub(super) fn built() -> &'static str {
     static DONE: OnceLock<()> = OnceLock::new();
     DONE.get_or_init(|| {
@@ -38,7 +38,7 @@ pub(super) fn built() -> &'static str {
     BUILT
 }
 
-/// Everything else is of no use for the build, or a secret.
+/// Other files are secrets or unnecessary.
 #[test]
 #[ignore = "needs buildah, as root: make test-e2e"]
 fn the_context_has_what_the_dockerfile_copies() {
@@ -65,17 +65,17 @@ fn the_context_has_what_the_dockerfile_copies() {
     let wanted: Vec<_> = project.files().into_keys().filter(|path| needed(path)).collect();
     assert_eq!(list(), wanted);
 
-    // The counter-check: without the list all of it is in the context.
+    // Counter-check: without `.dockerignore` all files are in the context.
     std::fs::remove_file(project.path(".dockerignore")).unwrap();
     assert!(list().contains(&"id_rsa".to_owned()));
 }
 
-/// A program for another processor, linked statically, with C code in it: no emulation is needed for that.
+/// Cross-compiles a static program with C code, without emulation.
 #[test]
 #[ignore = "needs buildah, as root: make test-e2e"]
 fn the_other_platform_is_cross_compiled() {
     let project = Sandbox::project("");
-    // The whole operator is as many dependencies more, and no other kind of them: ring is its C code.
+    // `ring` has C code; the operator's other dependencies add nothing new.
     let package = "version = \"0.1.0\"\nedition = \"2024\"\n";
     let lock = std::fs::read_to_string(crate::generated::lock()).unwrap();
     project
@@ -102,12 +102,12 @@ fn the_other_platform_is_cross_compiled() {
     assert_eq!(inspected["OCIv1"]["architecture"], "arm64");
     assert_eq!(inspected["OCIv1"]["config"]["User"], "65532:65532");
     let program = program(image);
-    // In the header of an ELF file: 64 bits, little-endian; the machine.
+    // ELF header: 64-bit little-endian, and the machine.
     assert_eq!((&program[..6], &program[18..20]), (&b"\x7fELF\x02\x01"[..], &[0xb7, 0][..]));
     assert!(!has_interpreter(&program));
 }
 
-/// The manager in an image.
+/// The manager's binary in an image.
 fn program(image: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let copy = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/node/program");
@@ -116,7 +116,7 @@ fn program(image: &str) -> Vec<u8> {
     std::fs::read(file).unwrap()
 }
 
-/// Whether a program needs a dynamic linker.
+/// Returns true if a program needs a dynamic linker.
 fn has_interpreter(program: &[u8]) -> bool {
     let number = |at: usize, length: usize| {
         program[at..at + length].iter().rev().fold(0_usize, |number, byte| number << 8 | usize::from(*byte))
@@ -125,7 +125,7 @@ fn has_interpreter(program: &[u8]) -> bool {
     (0..count).any(|header| number(table + header * size, 4) == 3)
 }
 
-/// Two folders, two file trees with other times, and nothing kept of the builds of the operator's own code.
+/// Folders and mtimes differ, and the operator's own build artifacts are removed between the builds.
 #[test]
 #[ignore = "needs buildah, as root: make test-e2e"]
 fn two_builds_are_the_same() {
@@ -142,7 +142,7 @@ fn two_builds_are_the_same() {
         program(image)
     };
     assert!(first == again(&|project| drop(std::fs::write(project.path("src/new.rs"), ""))), "the programs differ");
-    // The counter-check.
+    // Counter-check: an edit changes the program.
     let other = again(&|project| {
         let path = project.path("src/main.rs");
         let text = std::fs::read_to_string(&path).unwrap();

@@ -1,4 +1,5 @@
-//! Rolling upgrades by the Deployment controller, the kubelet and kube-proxy: the releases of `tests/upgrade` as pods.
+//! Rolling upgrades with the Deployment controller, the kubelet and kube-proxy: the releases of `tests/upgrade` as
+//! pods.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -15,14 +16,14 @@ use crate::control_plane::{Process, free_ports};
 use crate::http;
 
 const IMAGE: &str = "localhost/upgrade-operator:e2e";
-/// The names that the scaffold gives before kustomize adds its prefix.
+/// Scaffolded names, without kustomize's prefix.
 const DEPLOYMENT: &str = "deployment/controller-manager";
 const CRD: &str = "things.example.com";
 
-/// The longest time without a success that users may see. With the scaffold's probe, a pod is ready after 5 to 15 seconds.
+/// Longest accepted outage. With the scaffolded probe, a pod is ready after 5 to 15 seconds.
 const OUTAGE: Duration = Duration::from_secs(60);
 
-/// The operator in the namespace `default`; removed at the end, whatever its state.
+/// The operator in the namespace `default`, removed at the end in any state.
 struct World {
     kubectl: Cluster,
     dir: tempfile::TempDir,
@@ -40,7 +41,7 @@ impl World {
         Self { kubectl, dir }
     }
 
-    /// Applies the manifests of a release in one call, as `make deploy` does, and waits for its pods.
+    /// Applies a release's manifests in one call, like `make deploy`, and waits for its pods.
     fn deploy(&self, release: &Release, replicas: usize) {
         let mut items = manifests(release, 443);
         items.extend(operator(release, replicas));
@@ -69,13 +70,12 @@ impl World {
         (proxy, address)
     }
 
-    /// Ends all replicas.
     fn stop(&self) {
         self.kubectl.run(&["scale", DEPLOYMENT, "--replicas=0"]);
         self.kubectl.wait_gone(&["pods", "-l", "control-plane"]);
     }
 
-    /// Waits until this release has reconciled that many objects; returns them in this version.
+    /// Waits until this release has reconciled `count` objects. Returns them in this version.
     fn reconciled(&self, release: &Release, version: &str, count: usize) -> Vec<Value> {
         let kind = format!("things.{version}.example.com");
         self.kubectl.wait("all objects to be reconciled", LIMIT, || {
@@ -95,7 +95,7 @@ impl Drop for World {
             &["delete", DEPLOYMENT, "--cascade=foreground"][..],
             &["delete", "service/webhook-service", "serviceaccount/controller-manager"],
             &["delete", configurations, "things", "--ignore-not-found"],
-            // Without the operator nothing converts the objects that go with their CRD.
+            // Stop the conversion first: deleting the CRD lists its objects, which needs the operator.
             &definition,
             &["delete", "crd", CRD, "--timeout=120s"],
             &["delete", "clusterrole/upgrade-operator", "clusterrolebinding/upgrade-operator"],
@@ -108,7 +108,7 @@ impl Drop for World {
     }
 }
 
-/// The Deployment of the scaffold, with its probes, limits and security context; and what it needs.
+/// The scaffolded Deployment with probes, limits and security context, and the objects that it needs.
 fn operator(release: &Release, replicas: usize) -> Vec<Value> {
     let file = "tests/samples/memcached-operator/config/manager/manager.yaml";
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
@@ -161,7 +161,7 @@ fn operator(release: &Release, replicas: usize) -> Vec<Value> {
     ]
 }
 
-/// From a release that knows only the old version to one that stores the new one, converts and admits.
+/// Upgrades from a release with the old version only to one that stores the new version, converts and admits.
 fn upgrade(way: Way, replicas: usize) {
     let started = Instant::now();
     let world = World::new();

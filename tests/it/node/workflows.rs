@@ -1,4 +1,4 @@
-//! The workflows of a project, step by step, with what stands here for GitHub, a registry and kind.
+//! Runs the workflows of a project step by step, with replacements for GitHub, a registry and kind.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,15 +13,14 @@ use crate::generated::{self, Project};
 use crate::sandbox::files;
 
 enum Step {
-    /// As it is.
     Run,
-    /// This in its place.
+    /// Runs this command instead.
     Instead(&'static str),
-    /// Not here, for a reason.
+    /// Skips the step for this reason.
     Not(&'static str),
 }
 
-/// What is done for each step that runs a command.
+/// The action for each step with a command.
 const STEPS: &[(&str, Step)] = &[
     ("rustup component add rustfmt clippy", Step::Run),
     ("make lint", Step::Run),
@@ -53,7 +52,7 @@ fn every_step_runs() {
     let _alone = CLUSTER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let _building = generated::building();
     let project = Project::generate("workflows");
-    // rustfmt looks upwards for its settings, and must not find ours.
+    // Stop rustfmt's upward search before it finds this repository's settings.
     std::fs::write(project.path("../rustfmt.toml"), "").unwrap();
     let manager = project.path("config/manager/manager.yaml");
     let text = std::fs::read_to_string(&manager).unwrap();

@@ -1,4 +1,4 @@
-//! A command that is interrupted at any point is repaired by running it again: the same bytes in the end.
+//! Running an interrupted command again gives the same bytes as an uninterrupted run, for any point of interruption.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::sandbox::{OFFLINE, Sandbox, files};
 const CREATE: &str = "create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6-alpine";
 const ABORT: &str = "MEMCACHED_SDK_ABORT_AT_FILE_OPERATION";
 
-/// The project before and after the command.
+/// Files before and after the command.
 fn states() -> (BTreeMap<String, String>, BTreeMap<String, String>) {
     let sandbox = Sandbox::project("");
     let before = sandbox.files();
@@ -28,8 +28,7 @@ fn restore(sandbox: &Sandbox, tree: &BTreeMap<String, String>) {
     }
 }
 
-/// Runs the command again, after an interruption, until the end. Only when everything was in place already may it
-/// say so and stop.
+/// Runs the command again after an interruption. It may refuse only if all files are complete.
 fn repair(sandbox: &Sandbox, after: &BTreeMap<String, String>, when: &str) {
     let complete = sandbox.files() == *after;
     let run = sandbox.run(CREATE);
@@ -63,7 +62,7 @@ fn create_api_aborted_at_every_file_operation() {
         assert_ne!(sandbox.files().get("PROJECT"), after.get("PROJECT"), "PROJECT is not last");
         repair(&sandbox, &after, &format!("aborted at operation {operation}"));
     }
-    // A file is staged and renamed, so there are at least two operations for each that is new.
+    // Each new file takes at least two operations: stage and rename.
     let new = after.len() - before.len();
     assert!(interrupted >= 2 * new, "{interrupted} operations for {new} new files");
 }
@@ -79,7 +78,7 @@ fn a_lock_file_that_was_left_behind_is_brought_up_to_date() {
     let locked = || cargo("metadata --locked --format-version=1").status.success();
     assert!(cargo("generate-lockfile").status.success());
     assert!(locked());
-    // As if it had been killed before cargo was done.
+    // Like a kill before cargo ends.
     let mut command = sandbox.command(CREATE);
     assert!(command.env("CARGO", "/nonexistent/cargo").output().unwrap().status.success());
     assert!(!locked());
@@ -99,7 +98,7 @@ fn a_new_project_is_there_wholly_or_not_at_all() {
     let new = format!("new demo --sample memcached --skip-git-init {OFFLINE}");
     let whole = Sandbox::new();
     whole.run(&new).success();
-    // Until the one rename at the end all operations are alike, so some of them are enough.
+    // All operations before the final rename are alike, so try only some.
     let mut operation = 1;
     loop {
         let sandbox = Sandbox::new();
@@ -149,7 +148,7 @@ fn sandbox_run(sandbox: &Sandbox, before: &BTreeMap<String, String>) {
     sandbox.run(CREATE).success();
 }
 
-/// The moment of a kill has to be met better than a sleep does.
+/// A sleep is too coarse to hit the moment of a kill.
 fn wait_busily(delay: Duration) {
     let started = Instant::now();
     while started.elapsed() < delay {
@@ -157,7 +156,7 @@ fn wait_busily(delay: Duration) {
     }
 }
 
-/// The hook must not be a way to break a run that nobody interrupts.
+/// The hook must not break an ordinary run.
 #[test]
 fn the_abort_hook_counts_from_one_and_ignores_what_is_no_number() {
     for value in ["", "x", "-1", "999999999"] {

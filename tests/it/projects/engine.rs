@@ -1,6 +1,6 @@
-//! The compiled engine, on projects of every layout: what it answers, what it says, and that it touches nothing.
+//! The compiled engine on projects of every layout: its answers and messages, and that it changes no file.
 //!
-//! All projects but one have the dependencies of the Memcached sample, so each of these is compiled once.
+//! All projects except one share the sample's dependencies.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,26 +17,26 @@ use crate::wait::until;
 const CRD: &str = "config/crd/bases/example.com_things.yaml";
 const ENGINES: [&str; 2] = ["static", "compiled"];
 
-/// A project, and the right to build: waiting here keeps what cargo says about waiting out of the output.
+/// A project, and the build lock. Taking the lock here keeps cargo's messages about waiting out of the output.
 struct Project {
     sandbox: Sandbox,
     _building: MutexGuard<'static, ()>,
 }
 
 impl Project {
-    /// Names are not shared: cargo tells packages in one target folder apart by them.
+    /// Each project needs a unique name in the shared target folder.
     fn at(name: &str, files: &[(&str, &str)]) -> Self {
         Self { sandbox: Sandbox::lasting(name, files), _building: generated::building() }
     }
 
-    /// With the dependencies of the sample.
+    /// A project with the sample's dependencies.
     fn new(name: &str, change: impl FnOnce(&mut DocumentMut), files: &[(&str, &str)]) -> Self {
         let project = Self::unlocked(name, change, files);
         project.lock();
         project
     }
 
-    /// The same with the lock file of the sample, in which other members are.
+    /// Like [`Self::new`], with the sample's lock file unchanged, including its other members.
     fn unlocked(name: &str, change: impl FnOnce(&mut DocumentMut), files: &[(&str, &str)]) -> Self {
         let project = Self::at(name, files);
         let mut manifest = generated::manifest(name);
@@ -47,7 +47,7 @@ impl Project {
         project
     }
 
-    /// Here the manager is no member, so what only its tests need goes.
+    /// The manager is not a member here, so dev-dependencies of its tests leave the lock file.
     fn lock(&self) {
         let update = ["update", "--workspace", "--offline", "--quiet"];
         let output = generated::cargo(self.sandbox.root(), &update).output().unwrap();
@@ -56,7 +56,7 @@ impl Project {
 
     fn command(&self, arguments: &str) -> Command {
         let mut command = self.sandbox.command(&format!("generate crds {arguments}"));
-        // Other flags would be another build of every dependency.
+        // Other flags would rebuild every dependency.
         command.env("CARGO_TARGET_DIR", generated::target()).env_remove("RUSTFLAGS").env("CARGO_TERM_COLOR", "never");
         command
     }
@@ -65,7 +65,7 @@ impl Project {
         self.sandbox.finish(arguments, &mut self.command(arguments))
     }
 
-    /// The engines agree on what is written, and nothing else changes.
+    /// Both engines write the same files, and change no others.
     fn agree(&self, arguments: &str) -> String {
         let mut before = self.sandbox.files();
         let texts = ENGINES.map(|engine| {
@@ -113,7 +113,7 @@ const TRANSFORMED: &str = "    #[schemars(transform = note)]\n    size: i32,\n";
 const NOTE: &str =
     "fn note(schema: &mut schemars::Schema) {\n    schema.insert(\"description\".to_owned(), \"noted\".into());\n}\n";
 
-/// Private types in private modules, in files and inline, of a program whose `main` is rewritten by an attribute.
+/// Private types in private modules, in files and inline, in a program with an attribute macro on `main`.
 #[test]
 fn a_program_that_the_source_does_not_decide() {
     let main = format!(
@@ -152,7 +152,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
     assert!(project.sandbox.read(CRD).contains("description: noted\n"));
     project.generate("--engine compiled --check").success();
 
-    // The files are links: cargo sees what changes behind them.
+    // The engine links the files, so cargo sees later edits.
     project.sandbox.replace("src/api/v1.rs", "\"noted\"", "\"changed\"");
     project.generate("").success();
     assert!(project.sandbox.read(CRD).contains("description: changed\n"));
@@ -182,8 +182,8 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
     assert_eq!(project.sandbox.files(), before);
 }
 
-/// A member whose program and library have private types; kube is inherited, and has another name; a field is of
-/// another member.
+/// A member with private types in its program and library, an inherited and renamed kube, and a field type of another
+/// member.
 #[test]
 fn a_member_of_a_workspace() {
     let mut workspace = DocumentMut::new();
@@ -243,7 +243,7 @@ fn a_member_of_a_workspace() {
     assert!(!built.contains("Compiling"), "what the user has built is not built again:\n{built}");
 }
 
-/// What a macro makes is shown by no source: its path is listed.
+/// A macro generates the type, so Cargo.toml lists its path.
 #[test]
 fn a_listed_type() {
     let thing = format!(
@@ -305,7 +305,8 @@ error[compile-failed]: `not a path` is not a valid path of a type
     );
 }
 
-/// One module for each reason to refuse: the source says why, the compiler answers, and `auto` gives its answer.
+/// One module for each reason of refusal. The static engine gives the reason, the compiled one answers, and `auto` uses
+/// that answer.
 #[test]
 fn what_the_source_refuses_the_compiler_answers() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/refused");
@@ -343,7 +344,7 @@ fn what_the_source_refuses_the_compiler_answers() {
     let compiled = project.generate("--stdout --engine compiled").success();
     assert_data_eq!(auto.out(), compiled.out());
     assert_eq!(auto.out().matches("kind: CustomResourceDefinition").count(), modules.len());
-    // An answer that only the compiler has.
+    // Only the compiler knows this format.
     assert!(auto.out().contains("format: int32\n                    nullable: true\n"), "{}", auto.out());
     let why = auto.err();
     assert!(why.contains(&format!(": {} findings need the compiler:\n", errors.clone().count())), "{why}");
@@ -353,8 +354,7 @@ fn what_the_source_refuses_the_compiler_answers() {
     }
 }
 
-/// Packages of one name in two workspaces with one target folder. What cargo builds it takes for new when it is younger than the
-/// sources, so those of both are made before.
+/// Two workspaces share a target folder and a package name. cargo compares mtimes, so both sources are written first.
 #[test]
 fn packages_of_one_name_are_told_apart() {
     let file = |field: &str| resource("Thing", &format!("{TRANSFORMED}    {field}: i32,\n")) + NOTE + "fn main() {}\n";
@@ -534,7 +534,7 @@ fn types_that_can_not_answer() {
     assert_eq!(project.sandbox.files(), before);
 }
 
-/// Only the compiler sees what a build script switches on.
+/// Only the compiler sees features that a build script enables.
 #[test]
 fn engines_that_differ() {
     let lib = resource("Thing", "    pub size: u8,\n    #[cfg(feature = \"extra\")]\n    pub extra: bool,\n");
@@ -586,7 +586,7 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
     project.generate("--verify --engine auto").code(2);
 }
 
-/// Without building: a `cargo` that leaves a trace.
+/// A fake `cargo` that records its calls.
 #[cfg(unix)]
 fn with_cargo(script: &str, lib: &str) -> (Sandbox, impl Fn(&str) -> Command + use<>) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -641,7 +641,7 @@ error[serde-attribute]: unknown serde field attribute `renam`, in `Other.spec`
 "#]]);
 }
 
-/// What cargo would choose only cargo knows.
+/// Without a lock file, only cargo knows the versions.
 #[cfg(unix)]
 #[test]
 fn without_a_lock_file_cargo_chooses() {
@@ -698,7 +698,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
 "#]]);
 }
 
-/// The oldest kube that is in use, with the schemars before 1: what its `crd()` returns is written as it is.
+/// The oldest kube in use, with schemars 0.8. The output of `crd()` is written unchanged.
 #[test]
 fn a_project_on_an_older_kube() {
     let fixture = sandbox::files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/kube-1"));
@@ -774,8 +774,7 @@ fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     until(Duration::from_secs(60), || if condition() { Ok(()) } else { Err(what.to_owned()) }).unwrap();
 }
 
-/// Ctrl-C in a terminal is a signal to each process of the group. Here it is another one: a shell in the background
-/// starts programs that ignore Ctrl-C.
+/// Ctrl-C signals each process of the group. The test sends another signal, because a background shell ignores Ctrl-C.
 #[cfg(unix)]
 #[test]
 fn it_can_be_ended() {

@@ -1,4 +1,4 @@
-//! The runtime library, as a package of this workspace. Its dependencies are compiled once for it and for generated projects.
+//! The manager's crate, built with the dependencies of generated projects.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use syn::visit::Visit;
 use crate::generated;
 use crate::golden::samples;
 
-/// The crate leaves it to the operator's own.
+/// The operator chooses the Kubernetes version, so tests must name one.
 const VERSION: &str = "--features=k8s-openapi/v1_36";
 
 #[test]
@@ -29,11 +29,11 @@ fn against_a_mock_api_server() {
     }
 }
 
-/// Public items whose documentation has no example, by name.
+/// Public items without an example.
 #[derive(Default)]
 struct Bare {
     found: Vec<String>,
-    /// Traits are implemented by what is documented.
+    /// Prefix of names in the current type or trait: `Name::`.
     inside: String,
 }
 

@@ -1,5 +1,5 @@
-//! One project in which every name that means something to Rust, cargo or the scaffold is a group, a version, a kind and a
-//! controller. Its code compiles.
+//! A project whose groups, versions, kinds and controllers use every reserved name of Rust, cargo and the scaffold. It
+//! must compile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use super::{cargo, place};
 use crate::generated;
 use crate::sandbox::{OFFLINE, Sandbox};
 
-/// Controllers whose tests are compiled. The others differ in names alone, and each is a program of its own.
+/// Controllers whose tests compile. The others differ only in names, and each test is a program of its own.
 const TESTED: [&str; 6] = ["api", "http", "kube", "mock", "self", "std"];
 
-/// Kinds, each with a word of the table.
+/// Kinds with a word of the tables.
 fn kinds() -> BTreeMap<String, String> {
     let lists: [&[&str]; 5] =
         [&taken::KEYWORDS, &taken::DEVICES, &taken::CONTROLLER_CRATES, &taken::TESTS, &taken::PACKAGES];
@@ -30,7 +30,7 @@ fn all_of_them_compile() {
     for (kind, word) in kinds() {
         let gvk = format!("--group {word} --version {word} --kind {kind} --make=false");
         sandbox.run(&format!("create api {gvk} --controller-name {word}")).success();
-        // A module with `_` behind its name is like the other.
+        // Modules with a trailing `_` add no new case.
         if !taken::KEYWORDS.contains(&word.as_str()) && !taken::DEVICES.contains(&word.as_str()) {
             sandbox.run(&format!("create webhook {gvk} --defaulting --programmatic-validation")).success();
         }

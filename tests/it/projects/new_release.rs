@@ -1,4 +1,4 @@
-//! Releases that this program does not know: those of tomorrow, in a registry in which the crates of today have other numbers.
+//! Future releases of dependencies: a local registry with today's crates under other versions.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::sandbox::{OFFLINE, Run, Sandbox};
 
 const LOCK: &str = include_str!("../../samples/memcached-operator/Cargo.lock");
 
-/// The lock file of the sample, as `cargo update` might leave it.
+/// The sample's lock file after `cargo update`.
 fn updated(name: &str) -> String {
     let mut lock = LOCK.replace("\"memcached-operator\"", &format!("\"{name}\""));
     for (package, from, to) in [
@@ -31,7 +31,7 @@ fn updated(name: &str) -> String {
 const VERIFIED: &str = "\n[package.metadata.memcached-sdk]\nverified = [\"schemars 1.2.4\", \"kube 5.1.0\", \"kube-core 5.1.0\", \
                         \"kube-derive 5.1.0\"]\n";
 
-/// What a command that never compiles does until the release is verified.
+/// `create api` never compiles, so it warns until `generate` has verified the release.
 #[test]
 fn an_api_for_a_project_on_a_new_release() {
     let crd = "config/crd/bases/cache.example.com_memcacheds.yaml";
@@ -71,7 +71,7 @@ error[new-release]: schemars 1.2.4 is newer than this program, which does not kn
     assert!(sandbox.path(crd).exists(), "a project without a lock file has the releases that its manifest asks for");
 }
 
-/// A registry in a folder: the crates that `manifest` needs, by links to what cargo has fetched.
+/// A local registry with the dependencies of `manifest`, linked from cargo's cache.
 struct Registry {
     root: PathBuf,
     /// Folder and checksum by name and version.
@@ -108,7 +108,7 @@ impl Registry {
         }
     }
 
-    /// What has another number, and perhaps another text, is a release of its own.
+    /// Adds a release: a copy with another version, and optionally other code.
     fn release(&self, name: &str, from: &str, to: &str, change: &dyn Fn(&str, String) -> String) {
         let (folder, checksum) = &self.crates[&(name.to_owned(), from.to_owned())];
         let number = |path: &str, text: String| {
@@ -158,7 +158,7 @@ fn kind(kind: &str, fields: &str) -> String {
 
 const THING: &str = "config/crd/bases/example.com_things.yaml";
 
-/// What cargo says is not ours.
+/// Drops the output of cargo.
 fn said(run: &Run) -> String {
     let ours = |line: &&str| {
         !line.trim_start().starts_with(|first: char| first.is_ascii_uppercase()) || line.contains("Cargo.toml")
@@ -166,7 +166,7 @@ fn said(run: &Run) -> String {
     run.err().lines().filter(ours).fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// `cargo update` brings new releases: once it is compiled and compared, then the source answers. Until one differs.
+/// After `cargo update`, the first run compiles and compares. Then the source answers again, until a release differs.
 #[cfg(unix)]
 #[test]
 fn new_releases_are_verified_once() {
@@ -208,7 +208,7 @@ fn new_releases_are_verified_once() {
         command
     };
     let generate = |arguments: &str| sandbox.finish(arguments, &mut command(arguments));
-    // What the source says, in a folder beside it.
+    // The static engine's answer.
     let known = generate("--engine static --stdout").success().out();
     use_registry("same");
 
@@ -299,7 +299,7 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
     assert_eq!(run.out(), known);
     assert_eq!(sandbox.files(), before);
 
-    // Not all kinds are compared.
+    // A run for one kind does not verify the release.
     snapbox::assert_data_eq!(
         said(&generate("--kind Thing").success()),
         str![[r#"
@@ -403,12 +403,12 @@ serde_json = "1"
 "#]]
     );
     assert_eq!(sandbox.read(THING), known);
-    // Without cargo.
+    // Cargo is not needed.
     sandbox.finish("", command("--check").env("PATH", "").env_remove("CARGO")).success();
     let run = generate("--verify --check").success();
     assert!(!run.err().contains("not-recorded"), "{}", run.err());
 
-    // On request.
+    // `--verify` compiles on request.
     sandbox.file("Cargo.toml", MANIFEST);
     generate("--verify").success();
     assert_eq!(sandbox.read("Cargo.toml"), recorded);

@@ -1,9 +1,9 @@
-//! The compiler judges: the CRDs read from source equal what `crd()` returns when the same files are compiled.
+//! Compares the CRDs that are read from source with the compiled `crd()` of the same files.
 //!
-//! A crate holds every file of `fixtures/types` and `fixtures/releases/types`, and a number of seeded edits of the Memcached sample's types. Its
-//! program prints all CRDs. A file names its resources in a line `//! crds: …`, and those that are refused although
-//! they compile in lines `//! refused: Kind code`; both lists are checked in both directions. A line `//! kube: …` says
-//! which releases of kube a file is meant for.
+//! A crate holds each file of `fixtures/types` and `fixtures/releases/types`, and seeded edits of the sample's types.
+//! Its program prints all CRDs. In a file, `//! crds: …` lists its resources. `//! refused: Kind code` lists resources
+//! that compile but are refused. Both lists must be complete and exact. `//! kube: …` limits a file to some kube
+//! releases.
 
 mod edits;
 mod releases;
@@ -26,18 +26,17 @@ use crate::golden::answers;
 const SEED: u64 = 0x006d_656d_6361_6368;
 const EDITS: usize = 48;
 
-/// `module kind` → the CRD, or nothing when `crd()` panics.
+/// CRDs by `module kind`; `None` if `crd()` panics.
 pub(crate) type Crds = BTreeMap<String, Option<Value>>;
 
 #[derive(Clone)]
 pub(crate) struct Module {
     pub(crate) name: String,
     text: String,
-    /// Paths of the root types below the module.
+    /// Paths of the root types in the module.
     types: Vec<String>,
-    /// Kinds that are refused, with the code.
     refused: BTreeMap<String, String>,
-    /// The releases of kube that it is meant for.
+    /// Supported kube releases.
     pub(crate) kube: semver::VersionReq,
 }
 
@@ -62,7 +61,7 @@ impl Module {
         Module { name: name.to_owned(), text, types, refused, kube }
     }
 
-    /// The description is one that is written here, or that kube makes.
+    /// Returns true for a description in this file or from kube.
     pub(crate) fn says(&self, description: &str) -> bool {
         description.starts_with("Auto-generated derived type for ")
             || description.lines().all(|line| self.text.contains(line.trim()))
@@ -78,7 +77,7 @@ struct Oracle {
     modules: Vec<Module>,
     compiled: Crds,
     read: Crds,
-    /// `module code` of every finding.
+    /// `module code` of each finding.
     findings: BTreeSet<String>,
     rendered: String,
 }
@@ -91,7 +90,7 @@ fn oracle() -> &'static Oracle {
     static ORACLE: OnceLock<Oracle> = OnceLock::new();
     ORACLE.get_or_init(|| {
         let mut modules = answers::present().modules();
-        // The same with the line ends of Windows, whatever git makes of the file.
+        // A copy with CRLF line endings, which git might normalize in a checked-in file.
         let lines = modules.iter().find(|module| module.name == "lines").unwrap().text.replace('\n', "\r\n");
         modules.push(Module::new("crlf", lines));
         let files = like_the_sample("oracle");
@@ -102,7 +101,7 @@ fn oracle() -> &'static Oracle {
     })
 }
 
-/// The types of the Memcached sample, without the manager, which has no older release.
+/// The sample's types without the manager, which has no older release.
 pub(crate) fn sample() -> String {
     let path = "tests/samples/memcached-operator/src/api/v1alpha1/memcached.rs";
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
@@ -111,8 +110,7 @@ pub(crate) fn sample() -> String {
     text.replacen("//! ", "//! crds: Memcached\n//! ", 1)
 }
 
-/// Manifest and lock file with the Memcached sample's dependencies, features and profile, so that all share one build of
-/// each dependency.
+/// The sample's manifest and lock file under another name, to share its build.
 pub(crate) fn like_the_sample(name: &str) -> [(&'static str, String); 2] {
     let manifest = generated::manifest(name).to_string();
     let lock = std::fs::read_to_string(generated::lock()).unwrap();
@@ -120,7 +118,7 @@ pub(crate) fn like_the_sample(name: &str) -> [(&'static str, String); 2] {
     [("Cargo.toml", manifest), ("Cargo.lock", lock)]
 }
 
-/// The same of the crate of types of other crates.
+/// Manifest and lock file of the crate with foreign types, under another name.
 pub(crate) fn like_foreign(name: &str) -> [(&'static str, String); 2] {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/foreign");
     let [manifest, lock] = ["Cargo.toml", "Cargo.lock"].map(|path| std::fs::read_to_string(root.join(path)).unwrap());
@@ -129,7 +127,7 @@ pub(crate) fn like_foreign(name: &str) -> [(&'static str, String); 2] {
     [("Cargo.toml", manifest), ("Cargo.lock", lock)]
 }
 
-/// Types of other crates and of another Kubernetes version, which have dependencies of their own.
+/// Types of other crates and of another Kubernetes version, with dependencies of their own.
 fn foreign() -> &'static Oracle {
     static ORACLE: OnceLock<Oracle> = OnceLock::new();
     ORACLE.get_or_init(|| {
@@ -138,7 +136,6 @@ fn foreign() -> &'static Oracle {
     })
 }
 
-/// The files of that crate.
 pub(crate) fn foreign_crate() -> answers::Crate {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/foreign");
     let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
@@ -148,7 +145,6 @@ pub(crate) fn foreign_crate() -> answers::Crate {
 }
 
 impl Oracle {
-    /// Compiles and reads one crate.
     fn ask(name: &str, modules: Vec<Module>, files: &[(&str, String)]) -> Self {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         write(&folder, &modules, files);
@@ -158,7 +154,7 @@ impl Oracle {
     }
 }
 
-/// The same with this lock file, whatever was there before.
+/// Like [`write`], but always replaces the lock file.
 pub(crate) fn write_locked(folder: &Path, modules: &[Module], given: &[(&str, String)]) {
     let lock = given.iter().find(|(path, _)| *path == "Cargo.lock").map(|(path, text)| (folder.join(path), text));
     if let Some((path, text)) = lock
@@ -170,7 +166,7 @@ pub(crate) fn write_locked(folder: &Path, modules: &[Module], given: &[(&str, St
     write(folder, modules, given);
 }
 
-/// A crate whose program prints all CRDs.
+/// Writes a crate whose program prints all CRDs.
 pub(crate) fn write(folder: &Path, modules: &[Module], given: &[(&str, String)]) {
     let mut main = String::from("#![allow(deprecated, non_camel_case_types, unused)]\n");
     for module in modules {
@@ -191,7 +187,7 @@ pub(crate) fn write(folder: &Path, modules: &[Module], given: &[(&str, String)])
     main.push_str("    }\n    println!(\"{}\", serde_json::to_string(&crds).unwrap());\n}\n");
     let mut files = BTreeMap::from([(PathBuf::from("src/main.rs"), main)]);
     files.extend(given.iter().map(|(path, text)| (PathBuf::from(path), text.clone())));
-    // A lock file that cargo has brought up to date stays.
+    // Keep a lock file that cargo updated.
     files.retain(|path, _| path != Path::new("Cargo.lock") || !folder.join(path).exists());
     for module in modules {
         files.insert(format!("src/{}.rs", module.name).into(), module.text.clone());
@@ -199,14 +195,14 @@ pub(crate) fn write(folder: &Path, modules: &[Module], given: &[(&str, String)])
     for (path, text) in files {
         let path = folder.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // What is unchanged keeps its time, so that cargo does not compile it again.
+        // An unchanged file keeps its mtime, so that cargo does not rebuild it.
         if std::fs::read_to_string(&path).ok().as_ref() != Some(&text) {
             std::fs::write(path, text).unwrap();
         }
     }
 }
 
-/// What the compiler answers, or its errors.
+/// Returns the compiler's answers, or its errors.
 pub(crate) fn compile(folder: &Path) -> Result<Crds, String> {
     let output = generated::cargo(folder, &["run", "--quiet"]).output().unwrap();
     if !output.status.success() {
@@ -216,7 +212,7 @@ pub(crate) fn compile(folder: &Path) -> Result<Crds, String> {
     Ok(crds.into_iter().map(|(key, crd)| (key, (!crd.is_null()).then(|| crd::canonical(crd)))).collect())
 }
 
-/// What is read, and all findings. A resource that is refused is not there.
+/// Returns the CRDs that are read, without refused ones, and all findings.
 pub(crate) fn ask(folder: &Path) -> (Crds, Diagnostics) {
     let loaded = k8s::load_with(folder, &FeatureSelection::default(), &Pending::default());
     let (mut tree, mut diagnostics) = loaded.unwrap();
@@ -232,7 +228,7 @@ pub(crate) fn ask(folder: &Path) -> (Crds, Diagnostics) {
         }
         crd.map_err(|diagnostic| diagnostics.push(diagnostic)).ok();
     }
-    // What is wrong with the project is wrong with each resource.
+    // An error in the project affects every resource.
     let project = |it: &Diagnostic| it.origin.as_ref().is_none_or(|origin| !origin.path.ends_with(".rs"));
     if diagnostics.iter().any(|it| it.code.severity() == Severity::Error && project(it)) {
         crds.clear();
@@ -244,7 +240,7 @@ fn file_stem(path: &str) -> &str {
     path.trim_start_matches("src/").trim_end_matches(".rs")
 }
 
-/// What is read, `module code` of every finding, and all of them as text.
+/// Returns the CRDs that are read, `module code` of each finding, and the findings as text.
 pub(crate) fn read(folder: &Path) -> (Crds, BTreeSet<String>, String) {
     let (crds, diagnostics) = ask(folder);
     let mut findings = BTreeSet::new();
@@ -258,7 +254,7 @@ pub(crate) fn read(folder: &Path) -> (Crds, BTreeSet<String>, String) {
     (crds, findings, rendered)
 }
 
-/// The lines in which two answers differ.
+/// A line diff of two answers.
 pub(crate) fn difference(compiled: Option<&Value>, read: Option<&Value>) -> String {
     let text = |crd: Option<&Value>| {
         crd.map_or_else(|| "panics\n".to_owned(), |crd| serde_json::to_string_pretty(crd).unwrap())
@@ -266,7 +262,7 @@ pub(crate) fn difference(compiled: Option<&Value>, read: Option<&Value>) -> Stri
     similar::TextDiff::from_lines(text(compiled), text(read)).unified_diff().to_string()
 }
 
-/// Checks all modules of which the name passes; the answer is how many CRDs were equal.
+/// Checks the modules with selected names. Returns the number of equal CRDs.
 fn check(oracle: &Oracle, select: impl Fn(&str) -> bool) -> usize {
     let Oracle { modules, compiled, read, findings, rendered } = oracle;
     let mut problems = String::new();
@@ -315,7 +311,7 @@ fn crds_of_types_of_other_crates_equal_the_compiled_ones() {
     assert_eq!(check(foreign(), |_| true), 4);
 }
 
-/// Arguments that a type does not have: the compiler refuses them, so nothing may be made of them.
+/// The compiler rejects types with wrong generic arguments, so they must have no CRD.
 #[test]
 fn wrong_arguments_are_refused() {
     let types = [

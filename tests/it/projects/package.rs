@@ -1,5 +1,4 @@
-//! Both published packages, as a registry gives them out: the program is built from its package, and a project uses the
-//! package of the runtime.
+//! Builds the program from its published package, and a project from the package of the runtime.
 
 use std::path::Path;
 use std::process::Command;
@@ -30,11 +29,11 @@ fn the_packages_make_a_program_and_a_project() {
         run(Command::new("tar").arg("-xzf").arg(archive).current_dir(dir.path()));
         dir.path().join(name)
     });
-    // Cargo takes the release from here, not from the registry.
+    // Use the local package instead of the registry.
     let patch = format!("patch.crates-io.memcached-sdk-manager.path = {:?}", runtime.to_str().unwrap());
 
     let mut build = Command::new(env!("CARGO"));
-    // The dependencies are those that are built already; the program of the tests stays where it is.
+    // Reuse built dependencies, but keep the program of the tests.
     let built = Path::new(env!("CARGO_BIN_EXE_memcached-sdk")).ancestors().nth(2).unwrap();
     build.args(["build", "--offline", "--config", &patch, "--target-dir"]).arg(&packaged);
     run(build.env("CARGO_BUILD_BUILD_DIR", built).current_dir(&program));
@@ -50,7 +49,7 @@ fn the_packages_make_a_program_and_a_project() {
     run(generated::cargo(&project, &["test", "--quiet", "--offline", "--config", &patch]).current_dir(&project));
     sdk("generate --check", &project);
     sdk("rbac lint", &project);
-    // The copy of the runtime is the same, whatever cargo has made of the manifest.
+    // The copied runtime is equal, although `cargo package` rewrites the manifest.
     sdk("edit --manager vendored", &project);
     run(Command::new(env!("CARGO_BIN_EXE_memcached-sdk")).args(["generate", "--check"]).current_dir(&project));
 }

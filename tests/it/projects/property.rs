@@ -1,10 +1,10 @@
-//! Random types, about which both engines must say the same: equal CRDs, or both panic. A refusal is a failure.
+//! Both engines on random types: the CRDs are equal, or both panic. A refusal is a failure.
 //!
-//! A file of types follows from a seed. Many files are one crate, which is compiled once. A file about which the engines
-//! disagree is made smaller, a bounded number of times, and shown with its seed.
+//! A seed determines a file of types. One crate holds many files and is compiled once. If the engines disagree on a
+//! file, the test shrinks it in a bounded number of rounds and prints it with its seed.
 //!
-//! `PROPERTY_SEED` is the first seed, `PROPERTY_RESOURCES` how many there are, `PROPERTY_RESULTS` a file that remembers
-//! what is done; `make differential` is the long run.
+//! `PROPERTY_SEED` is the first seed and `PROPERTY_RESOURCES` the number of files. `PROPERTY_RESULTS` names a file of
+//! completed seeds. `make differential` is the long run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -24,22 +24,21 @@ mod tree;
 mod ty;
 mod world;
 
-/// Resources of one crate.
+/// Resources in one crate.
 const RESOURCES: u64 = 500;
-/// How often a file is made smaller, each time with one crate that holds all candidates.
+/// Rounds of shrinking; each compiles one crate with all candidates.
 const ROUNDS: usize = 12;
 /// Candidates in one crate.
 const CANDIDATES: usize = 60;
 
-/// What a file is called while it is made smaller; its names follow from its own.
+/// File name while shrinking. Names in the file derive from it.
 const FILE: &str = "shrunk";
 
 type Files = BTreeMap<String, String>;
 
-/// What the engines say about a file, when that is not the same.
+/// Differing answers by file.
 type Disagreements = BTreeMap<String, String>;
 
-/// A crate of generated files.
 struct Crate {
     folder: PathBuf,
 }
@@ -62,7 +61,7 @@ impl Crate {
         oracle::write(&self.folder, &modules, &[(toml, manifest), lock]);
     }
 
-    /// Compiles and reads, and counts the CRDs that are equal; `Err` is what the compiler says when it does not compile.
+    /// Compiles and reads. Returns the disagreements and the number of equal CRDs, or the compiler's errors.
     fn compare(&self, files: &Files) -> Result<(Disagreements, u64), String> {
         self.write(files);
         let compiled = oracle::compile(&self.folder)?;
@@ -89,7 +88,7 @@ impl Crate {
         Ok((disagreements, equal))
     }
 
-    /// The same, and how many of the files, a few at most, do not compile.
+    /// Like [`Self::compare`], but tolerates a few files that do not compile, and returns their number.
     fn compare_most(&self, files: &mut Files) -> (Disagreements, u64, u64) {
         let whole = files.len();
         loop {
@@ -104,9 +103,9 @@ impl Crate {
         }
     }
 
-    /// The same about those files that compile.
+    /// Like [`Self::compare`], without files that do not compile.
     fn compare_compiling(&self, mut files: Files) -> Disagreements {
-        // Errors of names hide those of types.
+        // Name errors hide type errors.
         for _ in 0..6 {
             match self.compare(&files) {
                 Ok((disagreements, _)) => return disagreements,
@@ -123,7 +122,7 @@ impl Crate {
         Disagreements::new()
     }
 
-    /// The smallest text found about which the engines disagree in the same way, and what they say about it.
+    /// Returns the smallest text with the same kind of disagreement, and the disagreement.
     fn shrink(&self, tree: &Node, refused: bool) -> (String, String) {
         let mut without = BTreeSet::new();
         let mut smallest = (tree.print(&without), String::new());
@@ -137,7 +136,7 @@ impl Crate {
             if disagree.is_empty() {
                 break;
             }
-            // What can go alone may go together; if not, the one that is longest goes.
+            // Remove all single candidates together, then half and a quarter of them, then the longest one.
             let alone: Vec<usize> = disagree.keys().copied().collect();
             let together = |count: usize| alone[..count].iter().flat_map(|index| first[*index].clone()).collect();
             let counts = [alone.len(), alone.len().div_ceil(2), alone.len().div_ceil(4)];
@@ -156,7 +155,7 @@ impl Crate {
         smallest
     }
 
-    /// The candidates without which the engines still disagree.
+    /// The candidates whose removal keeps the disagreement.
     fn disagreeing(
         &self,
         tree: &Node,
@@ -176,34 +175,31 @@ impl Crate {
     }
 }
 
-/// The findings about a file.
 fn lines_about(file: &str, findings: &str) -> String {
     let start = format!("src/{file}.rs:");
     findings.lines().filter(|line| line.starts_with(&start)).map(|line| format!("{line}\n")).collect()
 }
 
-/// The files that are named in errors of rustc.
 fn files_named(errors: &str) -> BTreeSet<String> {
     let places = errors.lines().filter_map(|line| line.trim_start().strip_prefix("--> src/")?.split_once(".rs:"));
     places.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// A crate about which the engines agree.
+/// A crate without a disagreement.
 #[derive(Debug, Serialize, Deserialize)]
 struct Outcome {
-    /// The first seed; the others follow it.
+    /// First seed; the others follow.
     seed: u64,
     resources: u64,
-    /// CRDs that are equal; of the others both engines say that `crd()` panics.
+    /// Equal CRDs. For the others, both engines report that `crd()` panics.
     equal: u64,
-    /// Files that are no Rust after all, which says something of this generator only.
+    /// Files that do not compile: a defect of the generator.
     #[serde(default)]
     broken: u64,
     lines: usize,
     seconds: u64,
 }
 
-/// Both engines about the files of these seeds.
 fn check(seeds: Range<u64>) -> Outcome {
     let start = Instant::now();
     let (seed, resources) = (seeds.start, seeds.end - seeds.start);

@@ -1,4 +1,4 @@
-//! The tutorial with its builds: the operator that a reader ends with compiles, passes its tests and has no warnings.
+//! Runs the tutorial with its builds: the final operator compiles, passes its tests and has no warnings.
 
 use crate::golden::docs::runs;
 

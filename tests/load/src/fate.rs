@@ -1,10 +1,10 @@
-//! What becomes of a request at the faulty proxy. It is drawn from the seed, the request, and how often that was made
-//! before: the same seed treats an object the same way, in whatever order the requests for all objects arrive.
+//! Fate of a request at the faulty proxy. It follows from the seed, the request, and the number of earlier equal
+//! requests. So with a seed, each object meets the same faults, in any order of requests.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a request does, as far as faults differ.
+/// The kinds of requests with different faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Read,
@@ -12,28 +12,27 @@ pub(crate) enum Class {
     Write,
 }
 
-/// How many events a slow watch has.
+/// Number of events in a slow watch.
 pub(crate) const SLOW_EVENTS: u32 = 40;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Pass,
-    /// Answered with this status code, unseen by the API server.
+    /// Answered with this status code; the API server does not see it.
     Refused(u16),
-    /// Passed on after this time; every event of a watch takes it, and after [`SLOW_EVENTS`] the watch ends.
+    /// Forwarded after this delay. In a watch, each event is delayed, and the watch ends after [`SLOW_EVENTS`].
     Slow(Duration),
-    /// The API server does it, and the answer is lost with the connection.
+    /// The API server executes it, but the connection breaks before the response.
     Lost,
-    /// The connection breaks in the middle of the event after this many.
+    /// The connection breaks inside the event after this number.
     Broken(u32),
-    /// After this many events the watch says that its resource version is too old.
+    /// After this number of events, the watch reports an expired resource version.
     Expired(u32),
-    /// The watch ends properly after this many events.
+    /// The watch ends normally after this number of events.
     Ended(u32),
 }
 
 impl Fate {
-    /// The name in statistics.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pass => "passed",
@@ -50,7 +49,7 @@ impl Fate {
     }
 }
 
-/// Faults in a hundred requests of a class; the rest passes.
+/// Percentages of faults by class; the rest passes.
 pub(crate) fn rates(class: Class) -> &'static [(u64, &'static str)] {
     match class {
         Class::Read => &[(10, "429"), (10, "500"), (5, "410"), (10, "slow"), (10, "answer lost")],
@@ -88,7 +87,7 @@ impl Plan {
         random.skip(made);
         let mut random = Random::new(random.next());
         let mut number = match class {
-            // Watches are few: this way a handful of them meets all that is frequent.
+            // Watches are few: this spreads the frequent fates over them.
             Class::Watch => (first % 100 + made * 61) % 100,
             _ => random.below(100),
         };

@@ -1,5 +1,5 @@
-//! The least that an operator must do for a Memcached: one write each for the finalizer, the Service, the Deployment and
-//! the status, the same bytes that the operator of the sample sends. No cache, no watch, nothing is compared.
+//! A lower bound for an operator: one write each for the finalizer, the Service, the Deployment and the status, with
+//! the bytes of the sample's operator. No cache, no watch, no comparison.
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kube::api::{ListParams, Patch, PatchParams};
@@ -11,18 +11,17 @@ const FIELD_MANAGER: &str = "memcached-operator";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Where the objects are
+    /// Namespace of the objects
     #[arg(long)]
     namespace: String,
-    /// How many objects to work on at the same time
+    /// Number of concurrent objects
     #[arg(long)]
     concurrency: usize,
-    /// Leave the Service out
+    /// Skip the Service
     #[arg(long)]
     without_service: bool,
 }
 
-/// The objects of a kind in a namespace.
 pub(crate) fn api(client: &Client, namespace: &str, group: &str, version: &str, kind: &str) -> Api<DynamicObject> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
     Api::namespaced_with(client.clone(), namespace, &resource)
@@ -146,7 +145,7 @@ fn deployment(object: &DynamicObject) -> Value {
     })
 }
 
-/// That of a Deployment of which nothing has been seen yet.
+/// The status for a Deployment without observed replicas.
 fn status(object: &DynamicObject, now: Option<Value>) -> Value {
     let conditions = [
         ("Available", "False", "ReplicasUnavailable", "0 of 1 replicas are available"),

@@ -1,4 +1,4 @@
-//! Programs for the tests of load. The cluster is that of `KUBECONFIG`.
+//! Programs for the load tests. `KUBECONFIG` selects the cluster.
 
 mod fate;
 mod floor;
@@ -10,11 +10,11 @@ use kube::{Client, Config};
 
 #[derive(Parser)]
 enum Command {
-    /// Pass requests on to the API server, not all of them well
+    /// Forward requests to the API server, with faults
     Proxy(proxy::Options),
     /// Create, change and delete objects at random
     Users(users::Options),
-    /// Do for every object what an operator must do, and nothing else
+    /// Send only the necessary writes for every object
     Floor(floor::Options),
 }
 
@@ -22,7 +22,7 @@ enum Command {
 async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let command = Command::parse();
     let mut config = Config::infer().await?;
-    // A request that is tried again would be counted twice, or hide a fault.
+    // A retried request would count twice, or hide a fault.
     config.default_retry = false;
     let client = Client::try_from(config)?;
     match command {

@@ -1,4 +1,4 @@
-//! A reverse proxy before the API server that treats requests as a bad network and a busy server would.
+//! A reverse proxy for the API server that simulates a bad network and a busy server.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -28,16 +28,16 @@ type Answer = Response<UnsyncBoxBody<Bytes, Error>>;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Where to listen, on the loopback interface
+    /// Port on the loopback interface
     #[arg(long)]
     port: u16,
-    /// What the faults are drawn from
+    /// Seed of the faults
     #[arg(long)]
     seed: u64,
-    /// Pass everything on
+    /// Forward everything
     #[arg(long)]
     without_faults: bool,
-    /// Hide the objects of this name
+    /// Hide the objects with this name
     #[arg(long)]
     swallow: Option<String>,
 }
@@ -47,11 +47,10 @@ struct Proxy {
     plan: Mutex<Plan>,
     faulty: AtomicBool,
     swallow: Option<String>,
-    /// How often each fate has come true.
     counts: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-/// Passes requests on with the credentials of `upstream`, until the process is ended.
+/// Forwards requests with the credentials of `upstream` until the process ends.
 pub(crate) async fn run(options: Options, upstream: Client) -> Result<(), Error> {
     println!("seed {}; faults in a hundred requests:", options.seed);
     for class in [Class::Read, Class::Watch, Class::Write] {
@@ -72,7 +71,7 @@ pub(crate) async fn run(options: Options, upstream: Client) -> Result<(), Error>
             let service = service_fn(move |request| proxy.clone().answer(request));
             let builder =
                 http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
-            // What breaks a connection is in the counts already.
+            // The fate of a broken connection is counted already.
             let _ = builder.await;
         });
     }
@@ -135,7 +134,7 @@ impl Proxy {
         Ok(answer)
     }
 
-    /// Passes the events of a watch on, one by one.
+    /// Forwards the events of a watch one by one.
     fn follow(self: Arc<Self>, answer: Response<Body>, fate: Fate) -> Answer {
         let (head, body) = answer.into_parts();
         let (events, received) = mpsc::channel(1);
@@ -143,7 +142,7 @@ impl Proxy {
             let relay = Relay { proxy: self, events: events.clone(), fate, passed: 0 };
             tokio::select! {
                 () = relay.run(body) => {}
-                // The client has left.
+                // The client has disconnected.
                 () = events.closed() => {}
             }
         });
@@ -171,7 +170,6 @@ impl Proxy {
     }
 }
 
-/// One watch on its way to the client.
 struct Relay {
     proxy: Arc<Proxy>,
     events: mpsc::Sender<Result<Frame<Bytes>, Error>>,
@@ -194,7 +192,7 @@ impl Relay {
         }
     }
 
-    /// None ends the watch.
+    /// Returns `None` at the end of the watch.
     async fn pass(&mut self, event: Vec<u8>) -> Option<()> {
         if self.proxy.swallows(&event) {
             return Some(());
@@ -253,7 +251,7 @@ fn refusal(code: u16) -> Answer {
     answer
 }
 
-/// What the API server says with such a code.
+/// The API server's Status for this code.
 fn status(code: u16) -> Value {
     let reason = match code {
         409 => "Conflict",

@@ -1,4 +1,4 @@
-//! Users who create, change and delete Memcacheds, and meddle with what belongs to them, at random and at a given rate.
+//! Users who create, change and delete Memcacheds and edit the owned objects, at random and at a fixed rate.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,33 +14,33 @@ use tokio::time::MissedTickBehavior;
 use crate::fate::Random;
 use crate::floor::{api, memcacheds};
 
-/// How many of them there are: each has objects of its own, and does one thing after the other.
+/// Number of users. Each has its own objects and acts sequentially.
 const USERS: u32 = 8;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Where the objects are
+    /// Namespace of the objects
     #[arg(long)]
     namespace: String,
-    /// How many objects to create
+    /// Number of objects to create
     #[arg(long)]
     objects: u32,
-    /// How many changes to make afterwards
+    /// Number of changes afterwards
     #[arg(long, default_value = "0")]
     changes: u32,
-    /// How many requests to make in a second
+    /// Requests per second
     #[arg(long)]
     rate: u32,
-    /// The largest size of an object
+    /// Maximum size of an object
     #[arg(long)]
     size: u64,
-    /// Give each object that size, and no other field
+    /// Give each object the maximum size, and no other field
     #[arg(long)]
     plain: bool,
-    /// What the changes are drawn from
+    /// Seed of the changes
     #[arg(long, default_value = "0")]
     seed: u64,
-    /// Where to write the specs of the objects that are left, by name
+    /// File for the remaining specs, by name
     #[arg(long)]
     output: PathBuf,
 }
@@ -84,7 +84,7 @@ impl User {
         }
     }
 
-    /// The specs of the objects that are left in the end.
+    /// Returns the remaining specs.
     async fn work(mut self) -> kube::Result<BTreeMap<String, Value>> {
         let mut ticks = tokio::time::interval(self.pause);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -128,7 +128,7 @@ impl User {
                 self.left.insert(name.to_owned(), spec);
                 Ok(())
             }
-            // The operator has not let go of the one before.
+            // The operator has not finished the previous object.
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
             Err(error) => Err(error),
         }
@@ -159,7 +159,7 @@ impl User {
     }
 }
 
-/// The operator may not have made it yet.
+/// The operator may not have created it yet.
 fn unless_missing<T>(result: kube::Result<T>) -> kube::Result<()> {
     match result {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),

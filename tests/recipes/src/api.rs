@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct SiteSpec {
-    /// The image that serves the site.
+    /// Image of the site.
     pub image: String,
-    /// When to make a backup, as cron says it; never without.
+    /// Cron schedule of backups; without one, no backup is made.
     pub backup: Option<String>,
-    /// The ConfigMap with its settings.
+    /// ConfigMap with the settings.
     pub config: Option<String>,
-    /// The Database that it needs.
+    /// Database that the site uses.
     pub database: Option<String>,
 }
 
@@ -30,11 +30,11 @@ pub struct SiteStatus {
     #[serde(default)]
     #[schemars(schema_with = "manager::condition::schema")]
     pub conditions: Vec<Condition>,
-    /// What the cloud calls its DNS record.
+    /// ID of the DNS record.
     pub record: Option<String>,
-    /// When it was checked last.
+    /// Time of the last check.
     pub last_check: Option<Time>,
-    /// Its password was generated.
+    /// The password was generated.
     #[serde(default)]
     pub has_password: bool,
 }
@@ -54,7 +54,7 @@ pub struct DatabaseSpec {}
 pub struct DatabaseStatus {
     #[serde(default)]
     pub ready: bool,
-    /// How many sites use it.
+    /// Number of sites that use it.
     #[serde(default)]
     pub sites: usize,
 }

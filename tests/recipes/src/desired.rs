@@ -1,4 +1,4 @@
-//! As `create api` writes it.
+//! Scaffolded by `create api`.
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use manager::{Manager, Objects};
 use crate::api::{Database, Site};
 use crate::versions;
 
-/// What the handlers ask, and how they are configured.
+/// State and configuration of the handlers.
 pub struct Context {
     pub databases: Objects<Database>,
     pub registry: Option<String>,
@@ -14,7 +14,7 @@ pub struct Context {
 
 pub fn register(manager: &mut Manager) {
     let context = Context {
-        // The watch is shared with the controllers.
+        // The controllers share this watch.
         databases: manager.objects(&watcher::Config::default()),
         registry: std::env::var("REGISTRY").ok(),
     };
@@ -40,7 +40,7 @@ impl Validating<Context> for Site {
         if let Some(name) = &self.spec.database
             && databases.get(self.namespace().as_deref(), name).is_none()
         {
-            // Who applies both may apply the site first.
+            // Only a warning: one `kubectl apply` may send the site before the Database.
             warnings.push(format!("there is no Database {name:?} yet"));
         }
         errors.into_result(warnings)

@@ -10,7 +10,7 @@ use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 use crate::desired;
 
-/// The certificates of cert-manager, which a cluster may lack.
+/// The Certificates of cert-manager; the cluster may not have this kind.
 pub fn certificates(manager: &mut Manager) -> Objects<DynamicObject> {
     let certificate = GroupVersionKind::gvk("cert-manager.io", "v1", "Certificate");
     let resource = ApiResource::from_gvk(&certificate);
@@ -19,7 +19,7 @@ pub fn certificates(manager: &mut Manager) -> Objects<DynamicObject> {
     certificates.optional()
 }
 
-/// Whether the site has a certificate.
+/// Applies the site's Certificate. Returns true if it is ready.
 pub async fn certify(site: &Site, certificates: &Objects<DynamicObject>) -> Result<bool> {
     if !certificates.is_served() {
         return Ok(false);
@@ -41,7 +41,7 @@ fn certificate(site: &Site) -> DynamicObject {
         "secretName": metadata.name,
     });
     DynamicObject {
-        // `apply` and `create` write what kind it is.
+        // `apply` and `create` add the kind.
         types: None,
         metadata,
         data: json!({ "spec": spec }),

@@ -3,7 +3,7 @@ use manager::{Controller, Objects};
 
 use crate::api::Site;
 
-/// Reconciles a site when its Deployment is changed, becomes available or stops being so; not for each pod.
+/// Reconciles a site when its Deployment's spec or availability changes, but not for each pod.
 pub fn owning<'manager>(
     controller: Controller<'manager, Site>,
     deployments: &Objects<Deployment>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::{Site, SiteSpec};
 
-/// The older version, which has no databases.
+/// The older version, without databases.
 #[derive(CustomResource, Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "web.example.com",
@@ -48,7 +48,7 @@ impl Spoke for OldSite {
     }
 }
 
-/// What is wrong with a site, in terms of the hub.
+/// Validates a site of the hub version.
 pub fn errors(site: &Site) -> FieldErrors {
     let mut errors = FieldErrors::new();
     if site.spec.image.is_empty() {
@@ -57,7 +57,7 @@ pub fn errors(site: &Site) -> FieldErrors {
     errors
 }
 
-/// Only for a webhook with `matchPolicy=Exact`.
+/// Needed only by a webhook with `matchPolicy=Exact`.
 impl<C: Send + Sync> Validating<C> for OldSite {
     async fn validate_create(&self, _request: &Request<C>) -> Result<Warnings, Denied> {
         let Ok(site) = self.to_hub();

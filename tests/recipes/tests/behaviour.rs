@@ -1,4 +1,4 @@
-//! What the recipes do that the page says and does not show.
+//! Behaviour that the pages describe without code.
 
 mod mock;
 
@@ -16,7 +16,7 @@ const SITE: &str = "/apis/web.example.com/v1/namespaces/default/sites/sample";
 const SECRET: &str = "/api/v1/namespaces/default/secrets/sample";
 const MAP: &str = "/api/v1/namespaces/monitoring/configmaps/sample";
 
-/// A server with a site, and a cache that knows it.
+/// A server with a site, and a filled cache.
 fn world(status: Value) -> (mock::Server, Objects<Site>) {
     let server = mock::Server::default();
     let site = json!({
@@ -62,7 +62,7 @@ async fn an_object_elsewhere_is_ours_or_foreign() {
             server.put(MAP, &there);
         }
         for _ in 0..2 {
-            // A restart, which knows nothing of what was made before.
+            // A restarted operator has an empty cache.
             let maps = Objects::<ConfigMap>::new(server.client());
             for _ in 0..2 {
                 let made = elsewhere::ensure(&the(&sites), &maps).await;
@@ -91,7 +91,7 @@ async fn a_site_is_checked_when_it_is_due() {
         (due - 1.second(), Some(due)),
         (due, None),
         (due + 1.hour(), None),
-        // The clock of the host that wrote it is ahead.
+        // The clock of the writing host is ahead.
         (last - 1.hour(), None),
     ] {
         assert_eq!(schedule::due(&the(&sites), now), expected, "{now}");

@@ -1,4 +1,4 @@
-//! What the API server of the tests answers.
+//! Responses of the mock API server.
 
 mod mock;
 

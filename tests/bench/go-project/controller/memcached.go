@@ -27,7 +27,7 @@ type MemcachedReconciler struct {
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile brings the cluster to the state that the Memcached asks for.
+// Reconcile applies the objects of a Memcached.
 func (r *MemcachedReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var memcached v1alpha1.Memcached
 	if err := r.Get(ctx, request.NamespacedName, &memcached); err != nil {

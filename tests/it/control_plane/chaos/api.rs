@@ -1,4 +1,4 @@
-//! The API server as the driver and the judge ask it: often, and without a process for each question.
+//! HTTP client for the driver and the judge: frequent requests without a process for each.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::http;
 
-/// Longer than any outage of these tests.
+/// Longer than any outage in these tests.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Plain HTTP to `kubectl proxy`.
@@ -19,12 +19,12 @@ impl Api {
         self.send("GET", path, "")
     }
 
-    /// Sends a document, as a merge patch where it is a patch: the answer, or what is wrong.
+    /// Sends a document, with PATCH as a merge patch. Returns the response or an error.
     pub(super) fn send(self, method: &str, path: &str, document: &str) -> Result<Value, String> {
         let answer = http::send(self.0, TIMEOUT, method, path, document);
         let (head, body) = answer.map_err(|error| format!("{method} {path}: {error}"))?;
         if http::code(&head).starts_with('2') {
-            // Health is told in a word.
+            // The health endpoint answers plain text.
             Ok(serde_json::from_str(&body).unwrap_or(Value::Null))
         } else {
             Err(format!("{method} {path}: {head}\n{body}"))

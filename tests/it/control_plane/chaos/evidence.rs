@@ -1,4 +1,4 @@
-//! What the audit log tells of the replicas.
+//! Extracts the writes of the replicas from the audit log.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::judge::{LeaseWrite, Write};
 use crate::control_plane::audit;
 
-/// The writes of the operator, as they were sent, and nothing else.
+/// Logs only the operator's writes, with their bodies.
 pub(super) const POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -22,7 +22,7 @@ rules:
 ";
 
 pub(super) struct Evidence {
-    /// Those that succeeded, in the order in which they arrived.
+    /// Successful Lease writes in the order of their arrival.
     pub(super) leases: Vec<LeaseWrite>,
     pub(super) writes: Vec<Write>,
 }
@@ -67,7 +67,7 @@ fn write(event: &Value) -> Write {
     }
 }
 
-/// `memcached-operator/0.1.0 (IDENTITY) gate/SECONDS`: who sent it, and when it passed the gate.
+/// Parses `memcached-operator/0.1.0 (IDENTITY) gate/SECONDS`: sender, and the time at which it passed the gate.
 fn sender(event: &Value) -> (&str, Option<&str>) {
     let agent = event["userAgent"].as_str().unwrap_or_default();
     let identity = agent.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
@@ -75,23 +75,23 @@ fn sender(event: &Value) -> (&str, Option<&str>) {
     (identity, rest.strip_prefix(" gate/"))
 }
 
-/// Server-side apply, which the next one makes good; what names the version that it replaces; and an event, which is
-/// never read back.
+/// A late write is harmless if the next leader repairs it (server-side apply), if it names a resource version, or if it
+/// is an event.
 fn is_harmless(event: &Value) -> bool {
-    // The API server refuses `force` for any other kind of patch.
+    // The API server rejects `force` for other patches.
     let is_apply =
         event["verb"] == "patch" && event["requestURI"].as_str().is_some_and(|uri| uri.contains("force=true"));
     let version = event["requestObject"]["metadata"]["resourceVersion"].as_str();
     is_apply || version.is_some_and(|version| !version.is_empty()) || event["objectRef"]["resource"] == "events"
 }
 
-/// RFC 3339 to time since 1970.
+/// Parses RFC 3339 into the time since 1970.
 pub(super) fn time(value: &Value) -> Duration {
     let time: Timestamp = value.as_str().unwrap_or_default().parse().unwrap_or_else(|error| panic!("{value}: {error}"));
     Duration::from_micros(time.as_microsecond().try_into().unwrap())
 }
 
-/// `1800000000.123456` in microseconds.
+/// Parses `1800000000.123456` into microseconds.
 fn micros(seconds: &str) -> u64 {
     let digits = seconds.split_once('.').filter(|(_, fraction)| fraction.len() == 6);
     digits.map(|(whole, fraction)| format!("{whole}{fraction}").parse().unwrap()).unwrap_or_else(|| panic!("{seconds}"))

@@ -1,4 +1,4 @@
-//! What goes wrong in a round.
+//! The faults of a round.
 
 use std::time::Duration;
 
@@ -31,13 +31,13 @@ impl Fault {
         }
     }
 
-    /// Whether nobody can lead meanwhile.
+    /// Returns true if no replica can lead during the fault.
     pub(super) fn is_outage(self) -> bool {
         matches!(self, Self::RestartApiServer | Self::PauseEtcd)
     }
 
-    /// How long it lasts, in milliseconds: a leader is out of action for longer than a lease of 3 s, anything else is
-    /// over sooner or later than that.
+    /// Range of the duration in milliseconds. `Pause`, `Refuse` and `Stall` outlast the lease of 3 s; the others may be
+    /// shorter.
     fn length(self) -> (u64, u64) {
         match self {
             Self::Pause | Self::Refuse | Self::Stall => (3_200, 6_500),
@@ -47,19 +47,19 @@ impl Fault {
     }
 }
 
-/// A round: all of it follows from the seed.
+/// A round. The seed determines all of it.
 #[derive(Debug)]
 pub(super) struct Round {
     pub(super) fault: Fault,
-    /// When it begins, so that it meets any part of a renewal.
+    /// Delay of the fault, to hit any phase of a renewal.
     pub(super) delay: Duration,
     pub(super) length: Duration,
-    /// Whether a replica that does not lead suffers it, too.
+    /// Also affects a replica that does not lead.
     pub(super) two: bool,
 }
 
 impl Round {
-    /// That many rounds; of seven in a row each has another fault.
+    /// Draws rounds; seven in a row have seven different faults.
     pub(super) fn plan(rounds: usize, random: &mut Random) -> Vec<Self> {
         let mut faults = Vec::new();
         while faults.len() < rounds {

@@ -1,34 +1,34 @@
-//! Whether every write left within the leadership of its writer: a pure function of what the audit log tells.
+//! Judges whether each write was sent during the leadership of its writer. A pure function of the audit log.
 //!
-//! A replica leads from the arrival of a Lease write of its own that succeeds until the *start* of that write plus the
-//! renew deadline, and no longer than until the arrival of the next one that succeeds, which may be another's. The start
-//! is the `renewTime` that the replica writes into the Lease: the same instant that its gate counts from. Times are
-//! those of one machine, as is the time at which a write passed the gate.
+//! Leadership begins when a successful Lease write arrives. It ends at the *start* of that write plus the renew
+//! deadline, or when the next successful Lease write of any replica arrives. The start is the `renewTime` in the Lease,
+//! from which the replica's gate counts, too. All times are from one machine, including the time at which a write
+//! passed the gate.
 
 use std::time::Duration;
 
-/// A write of the Lease that succeeded. Times are since 1970.
+/// A successful Lease write. Times are since 1970.
 #[derive(Debug, Clone)]
 pub(super) struct LeaseWrite {
     pub(super) writer: String,
-    /// Empty when the Lease was given back.
+    /// Empty if the write released the Lease.
     pub(super) holder: String,
-    /// By the clock of the writer, before it sent the request.
+    /// Time of the request on the writer's clock.
     pub(super) started: Duration,
-    /// When the API server got it.
+    /// Arrival at the API server.
     pub(super) received: Duration,
-    /// When the API server had answered it.
+    /// Completion of the response.
     pub(super) answered: Duration,
 }
 
-/// Any other write of a replica, whatever came of it. Times are since 1970.
+/// Any other write of a replica, with any result. Times are since 1970.
 #[derive(Debug, Clone)]
 pub(super) struct Write {
     pub(super) writer: String,
-    /// When it passed the gate, if it says so.
+    /// Time of the gate, if the request has one.
     pub(super) gate: Option<Duration>,
     pub(super) received: Duration,
-    /// Whether it does no harm when it arrives late.
+    /// A late arrival does no harm.
     pub(super) harmless: bool,
     pub(super) what: String,
 }
@@ -36,14 +36,14 @@ pub(super) struct Write {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) judged: usize,
-    /// Passed the gate in time, and arrived when the writer didn't lead any more.
+    /// Writes that passed the gate in time and arrived after the leadership.
     pub(super) late: usize,
-    /// Of those, how many arrived when another one led.
+    /// Late writes that arrived during another leadership.
     pub(super) overtaken: usize,
     pub(super) violations: Vec<String>,
 }
 
-/// Judges `writes` by `leases`, which are in the order in which they arrived.
+/// Judges `writes` by `leases`, which are in the order of their arrival.
 pub(super) fn judge(leases: &[LeaseWrite], writes: &[Write], renew_deadline: Duration) -> Verdict {
     let history = History { leases, renew_deadline };
     let mut verdict = Verdict { judged: writes.len(), violations: history.usurpations(), ..Verdict::default() };
@@ -74,7 +74,7 @@ struct History<'a> {
 }
 
 impl History<'_> {
-    /// The last Lease write that counts at this time. To give the Lease back counts from its start: the gate was shut
+    /// The last effective Lease write at this time. A release is effective from its start, because the gate was shut
     /// before.
     fn last(&self, at: Duration) -> Option<&LeaseWrite> {
         let counts = |lease: &LeaseWrite| if lease.holder.is_empty() { lease.started } else { lease.received };
@@ -90,7 +90,7 @@ impl History<'_> {
         self.last(at).map_or_else(|| "nobody had led yet".to_owned(), |lease| format!("the last {lease:?}"))
     }
 
-    /// Lease writes in the time of another one.
+    /// Lease writes during the leadership of another replica.
     fn usurpations(&self) -> Vec<String> {
         let pairs = self.leases.windows(2).filter_map(|pair| <&[_; 2]>::try_from(pair).ok());
         let usurpations = pairs.filter(|[before, after]| {
@@ -112,7 +112,7 @@ mod tests {
         Duration::from_secs(1_800_000_000) + Duration::from_millis(number)
     }
 
-    /// Each Lease write arrives 10 ms after its start.
+    /// A Lease write that arrives 10 ms after its start.
     fn lease(writer: &str, holder: &str, started: u64) -> LeaseWrite {
         LeaseWrite {
             writer: writer.to_owned(),
@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    /// `a` leads until 2,500 by a renewal, `b` takes over at 4,000, gives the Lease back at 5,000, `a` takes it at 5,100.
+    /// `a` renews and leads until 2,500, `b` takes over at 4,000 and releases at 5,000, `a` acquires at 5,100.
     fn leases() -> [LeaseWrite; 5] {
         [
             lease("a", "a", 0),

@@ -1,4 +1,4 @@
-//! A network that a test can take away: a door of its own, on loopback, in front of another address.
+//! A TCP proxy on loopback that can refuse or stall connections.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Result, Write};
@@ -7,17 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 
-/// What becomes of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::control_plane) enum Network {
     Open,
-    /// They are cut, and new ones are.
+    /// Closes existing connections and refuses new ones.
     Refused,
-    /// Nothing arrives, in either direction, until it is open again; then all of it does.
+    /// Holds all bytes in both directions; they arrive after the proxy is open again.
     Stalled,
 }
 
-/// Carries bytes between its clients and a server as long as it lives.
+/// Forwards bytes between clients and a server until it is dropped.
 pub(in crate::control_plane) struct Proxy {
     address: SocketAddr,
     state: Arc<State>,
@@ -27,10 +26,10 @@ pub(in crate::control_plane) struct Proxy {
 struct State {
     network: Mutex<Network>,
     changed: Condvar,
-    /// Connections that were made before this one are stalled for good.
+    /// Connections with a lower number are stalled permanently.
     oldest: AtomicUsize,
     made: AtomicUsize,
-    /// Both ends of each, by the address of the client.
+    /// Both streams of each connection by client address.
     connections: Mutex<BTreeMap<SocketAddr, [TcpStream; 2]>>,
     ended: Mutex<bool>,
 }
@@ -72,7 +71,7 @@ impl Proxy {
         self.state.changed.notify_all();
     }
 
-    /// From now on the connections that exist carry nothing, and do not end, as behind a load balancer that failed over.
+    /// Stalls all existing connections without closing them, like a failover of a load balancer.
     pub(in crate::control_plane) fn stall_old(&self) {
         self.state.oldest.store(self.state.made.load(Ordering::SeqCst), Ordering::SeqCst);
     }
@@ -82,7 +81,7 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         *self.state.ended.lock().unwrap() = true;
         self.set(Network::Refused);
-        // The listener wakes up for this connection, and sees the end.
+        // This connection wakes the listener, which then sees the end.
         let _ = TcpStream::connect(self.address);
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
@@ -91,7 +90,7 @@ impl Drop for Proxy {
 }
 
 impl State {
-    /// Waits while the network, or the connection of this number, is stalled: whether it carries.
+    /// Waits while the network or this connection is stalled. Returns false if the network refuses.
     fn carries(&self, number: usize) -> bool {
         let stalled = |network: Network| {
             let old = number < self.oldest.load(Ordering::SeqCst);
@@ -126,7 +125,7 @@ impl State {
         Ok(())
     }
 
-    /// Carries what one end says to the other, and its end.
+    /// Copies one direction, including its end.
     fn pump(&self, number: usize, mut from: TcpStream, mut to: TcpStream) {
         let mut buffer = vec![0; 16 * 1024];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -145,7 +144,6 @@ mod tests {
 
     use super::*;
 
-    /// A server that sends back what it gets.
     fn echo() -> SocketAddr {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -157,7 +155,7 @@ mod tests {
         address
     }
 
-    /// What comes back within `limit`; nothing after the end of the connection.
+    /// Returns the echo within `limit`; nothing if the connection was closed.
     fn answer(stream: &mut TcpStream, limit: Duration) -> Option<Vec<u8>> {
         stream.set_read_timeout(Some(limit)).unwrap();
         let mut buffer = [0; 16];

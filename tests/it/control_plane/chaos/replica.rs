@@ -1,4 +1,4 @@
-//! One replica of the operator: a process after another, behind a network of its own.
+//! A replica of the operator: a sequence of processes behind a proxy of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::control_plane::{ControlPlane, Process};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
 
 /// Why a process ends that has lost the Lease while requests of its reconciles are neither answered nor refused.
-const STUCK: &str = "the leadership was lost, and the running reconciles did not end";
+const STUCK: &str = "the leadership is lost, and the running reconciles did not end";
 
 pub(super) struct Replica {
     name: String,
@@ -19,10 +19,10 @@ pub(super) struct Replica {
     env: [(String, String); 1],
     network: Proxy,
     process: Process,
-    /// How many processes there were so far.
+    /// Number of processes so far.
     starts: usize,
     paused: bool,
-    /// Whether it was us who ended it.
+    /// The test ended the process.
     ended: bool,
 }
 
@@ -37,7 +37,7 @@ impl Replica {
         Self { name: name.to_owned(), dir, program, env, network, process, starts: 1, paused: false, ended: false }
     }
 
-    /// Starts the next process, as a kubelet would, if the last one has ended. By itself it ends for one reason only.
+    /// Restarts an ended process, like the kubelet. A process may only exit on its own with [`STUCK`].
     pub(super) fn keep_running(&mut self) {
         if !self.process.running() {
             let ended = std::mem::take(&mut self.ended);
@@ -56,7 +56,7 @@ impl Replica {
         }
     }
 
-    /// Asks it to end: whether it did, with the exit code 0.
+    /// Sends SIGTERM. Fails unless the process exits with code 0.
     pub(super) fn terminate(&mut self) -> Result<(), String> {
         self.ended = true;
         match self.process.terminate() {
@@ -74,7 +74,6 @@ impl Replica {
         self.network.set(network);
     }
 
-    /// Takes back what was done to it.
     pub(super) fn heal(&mut self) {
         if std::mem::take(&mut self.paused) {
             self.process.resume();
@@ -83,14 +82,14 @@ impl Replica {
         self.keep_running();
     }
 
-    /// Its name in the Lease and in its User-Agent, once it contends.
+    /// Identity in the Lease and in the User-Agent, known once the replica contends.
     pub(super) fn identity(&self) -> Option<String> {
         let said = self.said();
         let contending = said.iter().find(|said| said["message"] == "contending")?;
         contending["identity"].as_str().map(str::to_owned)
     }
 
-    /// Whether it thinks that it leads.
+    /// Returns true if the replica claims to lead.
     pub(super) fn leads(&self) -> bool {
         let said = self.said();
         let about = |said: &&Value| said["message"] == "leading" || said["message"] == "no longer leading";
@@ -101,14 +100,13 @@ impl Replica {
         self.starts
     }
 
-    /// The end of its log.
     pub(super) fn log(&self) -> String {
         let text = self.process.log_text();
         let lines: Vec<_> = text.lines().collect();
         format!("--- {}-{}\n{}\n", self.name, self.starts, lines[lines.len().saturating_sub(40)..].join("\n"))
     }
 
-    /// The fields of the lines of its log.
+    /// The fields of each log line.
     fn said(&self) -> Vec<Value> {
         let text = self.process.log_text();
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -1,4 +1,4 @@
-//! Results of rounds: kept in a file, so that a long run goes on where it was stopped, and shown as a table.
+//! Results of the rounds. A file keeps them, so that a long run can continue, and a table shows them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -13,11 +13,10 @@ use super::fault::Fault;
 pub(super) struct RoundResult {
     pub(super) seed: u64,
     pub(super) round: usize,
-    /// The name of its fault.
     pub(super) fault: String,
-    /// From the fault, or from the end of an outage for all, until a Lease write succeeded again.
+    /// From the fault, or from the end of a complete outage, to the next successful Lease write.
     pub(super) failover_seconds: f64,
-    /// Whether another process leads than before.
+    /// The leader is another process than before.
     pub(super) changed_hands: bool,
     pub(super) writes: usize,
     pub(super) late: usize,
@@ -47,7 +46,7 @@ pub(super) fn table(results: &[RoundResult]) -> String {
             continue;
         }
         let changed = of.iter().filter(|result| result.changed_hands).count();
-        // The smallest time that at least this share of all times does not exceed.
+        // Nearest-rank percentile.
         let at = |percent: usize| times[(times.len() * percent).div_ceil(100).max(1) - 1];
         let [min, median, p90, max] = [0, 50, 90, 100].map(at);
         writeln!(

@@ -1,4 +1,4 @@
-//! Memcacheds that change all the time, so that whoever leads has something to write.
+//! Memcacheds that change continuously, so that the leader always has work.
 
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -15,7 +15,7 @@ const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/chaos/deployments";
 const SERVICES: &str = "/api/v1/namespaces/chaos/services";
 
 const OBJECTS: usize = 20;
-/// Between two changes. The operator answers each with about two writes.
+/// Interval of changes. The operator answers each with about two writes.
 const PACE: Duration = Duration::from_millis(40);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ enum Drive {
 
 pub(super) struct Workload {
     api: Api,
-    /// Held during a change.
+    /// Locked during a change.
     drive: Arc<Mutex<Drive>>,
     driver: Option<JoinHandle<()>>,
 }
@@ -56,7 +56,7 @@ impl Workload {
         Self { api, drive, driver: Some(driver) }
     }
 
-    /// Returns when no change is under way.
+    /// Stops the changes, and waits for the current one.
     pub(super) fn halt(&self) {
         *self.drive.lock().unwrap() = Drive::Halt;
     }
@@ -65,7 +65,7 @@ impl Workload {
         *self.drive.lock().unwrap() = Drive::Go;
     }
 
-    /// Whether everything is as the Memcacheds want it.
+    /// Checks that all objects match the Memcacheds.
     pub(super) fn converged(&self) -> Result<(), String> {
         let [memcacheds, deployments, services] = [MEMCACHEDS, DEPLOYMENTS, SERVICES].map(|path| self.list(path));
         let (memcacheds, deployments, services) = (memcacheds?, deployments?, services?);
@@ -97,7 +97,7 @@ impl Drop for Workload {
     }
 }
 
-/// Changes a Memcached, or deletes it, or makes it where it is missing. What fails in an outage is not tried again.
+/// Changes, deletes or recreates a Memcached. A change that fails in an outage is not retried.
 fn change(api: Api, random: &mut Random, versions: &mut [u32; OBJECTS]) {
     let index = random.below(OBJECTS as u64) as usize;
     let path = format!("{MEMCACHEDS}/{}", name(index, versions[index]));
@@ -108,7 +108,7 @@ fn change(api: Api, random: &mut Random, versions: &mut [u32; OBJECTS]) {
     let spec = json!({ "size": random.below(6), "containerPort": 11_211 + random.below(6) });
     let patched = api.send("PATCH", &path, &json!({ "spec": spec }).to_string());
     if patched.is_err_and(|error| error.contains(" 404 ")) {
-        // Another name: what the one before owned stays, for there is no garbage collection here.
+        // Use a new name: without garbage collection, the objects of the previous owner stay.
         versions[index] += 1;
         let _ = create(api, &name(index, versions[index]), &spec);
     }

@@ -1,4 +1,4 @@
-//! The operator that PROJECT confines to a list of namespaces: it runs under the Roles of these and nothing else.
+//! An operator that PROJECT limits to a list of namespaces runs with the Roles in these namespaces only.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::generated::{ACCOUNT, Project, SYSTEM};
 use crate::http;
 use crate::sandbox::{OFFLINE, Sandbox};
 
-/// Ten times what a step takes on two busy cores.
+/// Ten times a usual step on two busy cores.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The sample as a project with a list of namespaces.
+/// The sample with a list of namespaces.
 fn confined(namespaces: &str) -> Sandbox {
     let project = Sandbox::new();
     project.run(&format!("new memcached-operator --sample memcached --namespaces {namespaces} {OFFLINE}")).success();
@@ -49,7 +49,7 @@ fn a_confined_operator_works_in_its_namespaces_and_asks_for_nothing_elsewhere() 
     admin.show_log(operator.log());
     admin.wait("the operator to be ready", LIMIT, || http::get(probes, "/readyz").map(drop));
 
-    // The one that nobody looks after is there first.
+    // The object in an unwatched namespace is created first.
     for namespace in ["other", "one", "two"] {
         let mut memcached = super::memcached("cache", &json!({ "size": 1 }));
         memcached["metadata"]["namespace"] = json!(namespace);
@@ -78,13 +78,13 @@ fn a_confined_operator_works_in_its_namespaces_and_asks_for_nothing_elsewhere() 
     let requests = audit::requests(&plane.audit_log());
     let requests: Vec<Request> = requests.into_iter().filter(|request| request.user == IDENTITY).collect();
     assert_eq!(forbidden(&requests), Vec::<&Request>::new());
-    // Nobody scrapes the metrics here, and no event is repeated.
+    // No scrape and no repeated event happen here.
     let run = super::verify(&plane, &project.path("memcached-operator")).code(1);
     let unused = ["`create tokenreviews.", "`create subjectaccessreviews.", "`patch events."];
     assert!(unused.iter().all(|permission| run.err().contains(permission)), "{run}");
     assert!(run.err().ends_with(": 3 findings\n") && !run.err().contains("rbac-missing"), "{run}");
 
-    // The counter-check: with one namespace less, what was done there is missing.
+    // Counter-check: a shorter list lacks the permissions for the other namespace.
     let smaller = confined("one");
     let run = super::verify(&plane, &smaller.path("memcached-operator")).code(1);
     let help = "the operator may do so in `one`: add the other namespace to `namespaces` in PROJECT";

@@ -1,5 +1,5 @@
-//! Leader for life on a real control plane: replicas run as processes, each as a pod that exists in the API server only,
-//! under a ServiceAccount that has the roles of the component and nothing else. Garbage collection is the real one.
+//! Leader for life on a real control plane. Each replica is a process with a pod object, under a ServiceAccount with
+//! the component's roles only. Garbage collection is real.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::control_plane::{ControlPlane, Process};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
 
 const LOCK: &str = "87a7d51f.example.com";
-/// Ten times what a step takes on two busy cores.
+/// Ten times a usual step on two busy cores.
 const LIMIT: Duration = Duration::from_secs(120);
 
 struct World {
@@ -22,7 +22,7 @@ struct World {
 }
 
 impl World {
-    /// Everything of `config/default` with the component, but no operator.
+    /// Applies `config/default` with the component, without an operator.
     fn deploy() -> Self {
         let project = Project::for_life();
         let plane = ControlPlane::start();
@@ -34,7 +34,7 @@ impl World {
         Self { plane, env, project }
     }
 
-    /// Makes a pod, and starts a process that runs in it as far as it can tell.
+    /// Creates a pod object and starts a process with its identity.
     fn replica(&mut self, name: &str, node: Option<&str>, flags: &[&str]) -> Process {
         let mut spec = json!({ "containers": [{ "name": "manager", "image": "controller:latest" }] });
         if let Some(node) = node {
@@ -77,7 +77,7 @@ impl World {
         Ok(self.get("configmap", LOCK)?["metadata"]["ownerReferences"][0].clone())
     }
 
-    /// Waits until one of these pods owns the lock, and its process has done what nobody has done before: its name.
+    /// Waits until one of these pods owns the lock and its process has done new work. Returns its name.
     #[track_caller]
     fn led_by(&self, names: &[&str]) -> String {
         let admin = &self.plane.admin;
@@ -98,7 +98,6 @@ impl World {
         name.to_owned()
     }
 
-    /// Waits until the log of a process says something.
     #[track_caller]
     fn says(&self, process: &Process, text: &str) {
         self.plane.admin.wait(&format!("the log to say `{text}`"), LIMIT, || {
@@ -112,7 +111,7 @@ impl World {
         requests.into_iter().filter(|request| request.user == IDENTITY).collect()
     }
 
-    /// Waits until the lock has been read so many times more.
+    /// Waits for this number of further reads of the lock.
     #[track_caller]
     fn looked_at(&self, times: usize) {
         let reads = || {
@@ -135,7 +134,7 @@ fn a_pod_leads_until_it_is_gone() {
     let b = world.replica("b", None, &[]);
     world.says(&b, "another pod leads");
 
-    // The container is restarted: the same pod leads on, and the lock is as it was.
+    // A restarted container is in the same pod: it leads on, with an unchanged lock.
     let lock = world.get("configmap", LOCK).unwrap();
     a.restart();
     world.plane.admin.wait("the pod to lead on", LIMIT, || {
@@ -144,13 +143,13 @@ fn a_pod_leads_until_it_is_gone() {
     });
     assert_eq!(world.get("configmap", LOCK).unwrap(), lock);
 
-    // Its process lives on when its pod is gone, and stops working.
+    // The process outlives its pod, but stops working.
     world.run(&["delete", "pod", "a"]);
     world.led_by(&["b"]);
     world.says(&a, "no longer leading");
     assert!(a.running());
 
-    // What the kubelet says when it evicts a pod.
+    // The status that the kubelet writes on eviction.
     let mut c = world.replica("c", None, &[]);
     world.says(&c, "another pod leads");
     let evicted = json!({ "status": { "phase": "Failed", "reason": "Evicted" } });
@@ -159,7 +158,7 @@ fn a_pod_leads_until_it_is_gone() {
     world.plane.admin.wait_gone(&["-n", SYSTEM, "pod", "b"]);
     world.says(&b, "no longer leading");
 
-    // Somebody deletes the lock: one leads again, and it is a pod that is there.
+    // After the lock is deleted, an existing pod leads.
     world.run(&["delete", "configmap", LOCK]);
     world.led_by(&["c"]);
     world.says(&c, "no longer leading");
@@ -193,7 +192,7 @@ fn a_node_that_is_not_ready_is_waited_for_unless_the_user_says_otherwise() {
     world.led_by(&["a"]);
     let b = world.replica("b", None, &[]);
     world.says(&b, "another pod leads");
-    // No kubelet says that it is gone.
+    // Without a kubelet, the pod stays in deletion.
     world.run(&["delete", "pod", "a", "--wait=false"]);
     world.looked_at(10);
     assert_eq!(world.owner().unwrap()["name"], "a");
@@ -206,7 +205,7 @@ fn a_node_that_is_not_ready_is_waited_for_unless_the_user_says_otherwise() {
 }
 
 impl World {
-    /// No request was refused, and the role of the component grants nothing that is never used.
+    /// No request was refused, and the component's role has no unused rule.
     fn roles_are_exact(&self) {
         let requests = self.requests();
         let refused: Vec<_> = requests.iter().filter(|request| request.code == 403).collect();

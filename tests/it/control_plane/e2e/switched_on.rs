@@ -1,5 +1,5 @@
-//! `rbac verify` on the audit log of a deployed project with everything switched on: webhooks of all three kinds with
-//! certificates of the operator's own, metrics, leader election, network policies.
+//! `rbac verify` on the audit log of a project with all options: the three kinds of webhooks with self-signed
+//! certificates, metrics, leader election and network policies.
 
 use serde_json::{Value, json};
 
@@ -10,13 +10,13 @@ use crate::generated::{ACCOUNT, Project, SYSTEM};
 use crate::http;
 use crate::sandbox::{Sandbox, files};
 
-/// The version of the controller. Without one, kubectl asks for the one that clients prefer.
+/// The controller's version. Without a version, kubectl uses the preferred one.
 const STORED: &str = "memcacheds.v1alpha1.cache.example.com";
 const SPOKE: &str = "memcacheds.v1beta1.cache.example.com";
 const SERVICE: &str = "memcached-operator-webhook-service";
 const SECRET: &str = "webhook-server-cert";
 
-/// The arguments of the deployed container, as the kubelet expands them.
+/// Arguments of the deployed container with expanded variables.
 fn args(deployment: &Value) -> Vec<String> {
     let container = container(deployment);
     let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap().to_owned());
@@ -30,7 +30,7 @@ fn args(deployment: &Value) -> Vec<String> {
     .collect()
 }
 
-/// Leads the API server to a process on this machine: there is no kube-proxy.
+/// Routes the API server to a process on this host: there is no kube-proxy.
 fn lead_to(kubectl: &Cluster, port: u16) {
     let spec = json!({ "type": "ExternalName", "externalName": "localhost" });
     let metadata = json!({ "name": SERVICE, "namespace": SYSTEM });
@@ -55,7 +55,7 @@ fn lead_to(kubectl: &Cluster, port: u16) {
     }
 }
 
-/// Does everything that the operator has a permission for.
+/// Uses every permission of the operator.
 fn use_all(kubectl: &Cluster, metrics: u16) {
     let object = |spec: Value| memcached("sample", &spec).to_string();
     kubectl.wait("an object to be created", LIMIT, || {
@@ -69,7 +69,7 @@ fn use_all(kubectl: &Cluster, metrics: u16) {
     kubectl.wait_for("the finalizer", &in_namespace(STORED), |sample| sample["metadata"]["finalizers"].is_array());
     assert_eq!(kubectl.get(&in_namespace(SPOKE)).unwrap()["apiVersion"], "cache.example.com/v1beta1");
 
-    // No pod runs here. The second event is the first one once more, so it is patched.
+    // The third event repeats the first one, so the operator patches it. No pod runs here.
     for (size, available) in [(0, "True"), (2, "False"), (0, "True")] {
         let spec = json!({ "spec": { "size": size } }).to_string();
         kubectl.run(&["patch", "-n", NAMESPACE, STORED, "sample", "--type=merge", "-p", &spec]);
@@ -77,7 +77,7 @@ fn use_all(kubectl: &Cluster, metrics: u16) {
             condition(&sample["status"], "Available").is_some_and(|condition| condition["status"] == available)
         });
     }
-    // The drift of each object that it keeps.
+    // Drift of each owned object.
     for kind in ["deployment", "service"] {
         let label = "app.kubernetes.io/managed-by";
         kubectl.run(&["label", "-n", NAMESPACE, kind, "sample", "--overwrite", &format!("{label}=somebody")]);
@@ -85,7 +85,6 @@ fn use_all(kubectl: &Cluster, metrics: u16) {
             object["metadata"]["labels"][label] != "somebody"
         });
     }
-    // A certificate that is not one.
     let broken = json!({ "data": { "tls.crt": "", "tls.key": "" } }).to_string();
     kubectl.run(&["patch", "-n", SYSTEM, "secret", SECRET, "--type=merge", "-p", &broken]);
     kubectl.wait_for("a new certificate", &["-n", SYSTEM, "secret", SECRET], |secret| secret["data"]["tls.crt"] != "");
@@ -112,7 +111,7 @@ fn verify_is_clean_with_everything_switched_on() {
 
     let deployment = plane.admin.get(&["-n", SYSTEM, "deployment", ACCOUNT]).unwrap();
     let account = plane.service_account(SYSTEM, ACCOUNT);
-    // As in a pod, its namespace is where it keeps certificates.
+    // Like in a pod, the kubeconfig's namespace is where certificates are stored.
     account.run(&["config", "set-context", "--current", &format!("--namespace={SYSTEM}")]);
     let env = [
         ("KUBECONFIG".to_owned(), account.kubeconfig().display().to_string()),
@@ -134,7 +133,7 @@ fn verify_is_clean_with_everything_switched_on() {
     assert_eq!(operator.terminate(), Some(0), "{}", operator.log_text());
 
     verify(&plane, &project.path("")).success();
-    // The counter-check: here kustomize does not put the prefix before the names in rules.
+    // Counter-check: kustomize does not prefix the names in rules here.
     let other = Sandbox::new();
     for (path, text) in files(&project.path("")) {
         other.file(&path, &text);

@@ -1,7 +1,7 @@
-//! Charts of random manifests, in which the same words are names, namespaces, values and keywords of YAML. Helm renders them with
-//! random releases and values; what comes out is what the manifests say, with the names and namespaces that the draw knows replaced.
+//! Charts of random manifests that use the same words as names, namespaces, values and YAML keywords. Helm renders them
+//! with random releases and values. The result must equal the manifests with their names and namespaces replaced.
 //!
-//! `CHART_SEED` is the first seed, `CHART_CASES` how many there are.
+//! `CHART_SEED` is the first seed, `CHART_CASES` the number of cases.
 
 use serde_json::{Value, json};
 
@@ -9,18 +9,17 @@ use super::{Objects, comparable, helm, objects};
 use crate::random::Random;
 use crate::sandbox::Sandbox;
 
-/// Names of projects, namespaces and releases, kinds, flags, values: whatever may be mistaken for something else.
+/// Words for names of projects, namespaces and releases, kinds, flags and values, chosen to be ambiguous.
 const WORDS: [&str; 12] =
     ["widgets", "op", "namespace", "default", "yes", "on", "null", "1e3", "007", "0x1f", "manager", "true"];
-/// Values of YAML that are no strings, when nobody quotes them.
+/// Values that are not strings in YAML unless they are quoted.
 const KEYWORDS: [&str; 8] = ["yes", "on", "null", "1e3", "007", "0x1f", "0o7", "no"];
 
-/// What stands for the namespace, for what the names of objects begin with, and for the account.
+/// Placeholders for the namespace, the name prefix and the account.
 const NAMESPACE: &str = "@NAMESPACE@";
 const NAME: &str = "@NAME@";
 const ACCOUNT: &str = "@ACCOUNT@";
 
-/// What the draw chooses.
 struct Draw {
     random: Random,
     project: &'static str,
@@ -35,7 +34,7 @@ impl Draw {
         Self { random, project, namespace }
     }
 
-    /// A word that means nothing, though it may be the name of something.
+    /// A word without a reference, although it may equal a name.
     fn word(&mut self) -> String {
         match self.random.below(4) {
             0 => self.project.to_owned(),
@@ -49,7 +48,7 @@ impl Draw {
         if self.random.percent(percent) { vec![one(self)] } else { Vec::new() }
     }
 
-    /// Flags with their values, each of one or two words.
+    /// Flags with values of one or two words.
     fn arguments(&mut self) -> Vec<Value> {
         let mut arguments: Vec<String> = self.some(30, Self::word);
         for _ in 0..self.random.below(6_u64) {
@@ -95,7 +94,7 @@ impl Draw {
         variables
     }
 
-    /// The pod, and which of its containers is the manager.
+    /// The pod, and the index of the manager's container.
     fn pod(&mut self) -> (Value, usize) {
         let manager = json!({
             "name": "operator",
@@ -135,7 +134,7 @@ impl Draw {
         (pod, at)
     }
 
-    /// The objects, and which container of the Deployment is the manager.
+    /// The objects, and the index of the manager's container.
     fn objects(&mut self) -> (Vec<Value>, usize) {
         let (pod, manager) = self.pod();
         let metadata = |name: &str| json!({ "name": format!("{NAME}{name}"), "namespace": NAMESPACE });
@@ -220,7 +219,7 @@ impl Draw {
             })
         }));
         for (index, name) in ["-one", "-two"].into_iter().enumerate().take(self.random.below(3)) {
-            // In the namespace of the manager, or in another.
+            // The manager's namespace, or another one.
             let namespace = if self.random.percent(50) { NAMESPACE } else { "users" };
             let of = |kind: &str, rest: Value| {
                 let mut object = json!({
@@ -243,7 +242,7 @@ impl Draw {
     }
 }
 
-/// What is gone without webhooks: each flag with its value.
+/// Removes what a chart without webhooks omits, including flags with their values.
 fn without_webhooks(all: &mut Vec<Value>, manager: usize) {
     let is_webhook = |object: &Value| {
         object["kind"] == "ValidatingWebhookConfiguration"
@@ -262,7 +261,6 @@ fn without_webhooks(all: &mut Vec<Value>, manager: usize) {
     container["env"].as_array_mut().unwrap().push(json!({ "name": "ENABLE_WEBHOOKS", "value": "false" }));
 }
 
-/// The values of a release, and what they do to the manager's container.
 fn choose(draw: &mut Draw, container: &mut Value) -> Value {
     let mut values = json!({ "manager": {} });
     if draw.random.percent(50) {
@@ -270,7 +268,7 @@ fn choose(draw: &mut Draw, container: &mut Value) -> Value {
     }
     let mut overrides = serde_json::Map::new();
     let env = container["env"].as_array_mut().unwrap();
-    // Those that are nowhere else come last, sorted.
+    // New variables come last, sorted.
     for name in ["MORE", "NO", "NODE", "NULL", "URL", "Y"] {
         if draw.random.percent(30) {
             let (value, text) = match draw.random.below(3) {
@@ -294,12 +292,12 @@ fn choose(draw: &mut Draw, container: &mut Value) -> Value {
 }
 
 fn filled(objects: &[Value], namespace: &str, name: &str, account: &str) -> String {
-    // JSON is YAML in which every string has quotes.
+    // JSON is YAML with quoted strings.
     let documents: String = objects.iter().map(|object| format!("---\n{object}\n")).collect();
     documents.replace(NAMESPACE, namespace).replace(NAME, name).replace(ACCOUNT, account)
 }
 
-/// The objects of a release, and the chart that was rendered; or why there is none.
+/// Renders a release of the drawn chart and compares the objects.
 fn check(seed: u64) -> Result<(), String> {
     let mut draw = Draw::new(seed);
     let (mut all, manager) = draw.objects();
@@ -311,7 +309,7 @@ fn check(seed: u64) -> Result<(), String> {
     if run.exit_code() != Some(0) {
         return Err(format!("generate helm: {}", run.err()));
     }
-    // As it is, then as something else.
+    // First with the original names, then with others.
     for is_other in [false, true] {
         let (mut release, mut elsewhere, mut values) = (project.to_owned(), namespace.clone(), json!({}));
         let mut account = account.clone();
@@ -350,7 +348,7 @@ fn check(seed: u64) -> Result<(), String> {
         let rendered = helm(&sandbox, None, &command)?;
         for line in rendered.lines() {
             let scalar = line.rsplit_once(": ").or(line.rsplit_once("- ")).map_or("", |(_, scalar)| scalar);
-            // What the keyword `null` says on purpose is left out by `comparable`.
+            // `comparable` already drops intended `null` values.
             if KEYWORDS.contains(&scalar) && !line.contains("  url:") && !line.starts_with("    kind: op-") {
                 return Err(format!("{command}: a keyword is not quoted: {line}"));
             }

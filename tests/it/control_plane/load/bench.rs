@@ -1,8 +1,7 @@
-//! What the operator asks of the API server for many new objects, and how long it takes: beside a client that does no more
-//! than it must, and beside a Go operator.
+//! Requests and time of the operator for many new objects, compared with a minimal client and a Go operator.
 //!
-//! `BENCH_OBJECTS` sets how many. `BENCH_GO_OPERATOR` names the program of a Go operator for the same kind; what it gives
-//! as flags and environment is what kubebuilder scaffolds.
+//! `BENCH_OBJECTS` sets the number of objects. `BENCH_GO_OPERATOR` names a Go operator for the same kind; it gets the
+//! flags and environment that kubebuilder scaffolds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -19,12 +18,10 @@ use crate::control_plane::{ControlPlane, Process, free_ports};
 use crate::generated::Project;
 use crate::wait;
 
-/// For all Memcacheds.
 pub(super) const IMAGE: &str = "localhost/memcached:1.6.18";
-/// How many objects are worked on at the same time, by the operator unless it is told otherwise.
+/// Number of concurrent reconciles, the operator's default.
 const CONCURRENCY: usize = 8;
 
-/// Who does the work.
 enum Worker {
     Operator(PathBuf),
     Floor { release: bool },
@@ -34,7 +31,7 @@ struct Contestant {
     name: &'static str,
     worker: Worker,
     service: bool,
-    /// How long nothing may be written before it counts as at rest.
+    /// Time without a write that counts as at rest.
     quiet: Duration,
 }
 
@@ -44,17 +41,17 @@ struct Run {
     /// From the start of the program to the last first status.
     seconds: f64,
     requests: Vec<Request>,
-    /// The writes after which the object was as before.
+    /// Writes that did not change the object.
     unchanged: Vec<Request>,
     at_rest: Vec<Request>,
-    /// None of a program that ends by itself.
+    /// `None` for a program that exits by itself.
     used: Option<(Duration, Memory)>,
-    /// What a Deployment and a Service are like in the end.
+    /// The final specs of a Deployment and a Service.
     specs: [Value; 2],
 }
 
 impl Contestant {
-    /// One run, on a control plane of its own.
+    /// One run on a new control plane.
     fn run(&self, objects: u32) -> Run {
         let plane = deployed(Project::sample(), audit::WITH_VERSIONS);
         let users = Users { objects, changes: 0, rate: 10_000, size: 1, seed: 1, options: &["--plain"] };
@@ -113,7 +110,7 @@ impl Contestant {
     }
 }
 
-/// When the last of all owned objects and statuses was there; a status counts from when its Deployment was there.
+/// The time at which the last owned object or status was written. A status counts only after its Deployment.
 fn complete(requests: &[Request], user: &str, names: &BTreeSet<String>, service: bool) -> Result<Timestamp, String> {
     let mut first = BTreeMap::<(&str, &str), Timestamp>::new();
     for write in requests.iter().filter(|request| request.user == user && request.writes() && request.succeeded()) {
@@ -134,7 +131,7 @@ fn complete(requests: &[Request], user: &str, names: &BTreeSet<String>, service:
     Ok(end)
 }
 
-/// The writes of a user after which an object had the resource version of an earlier write, by anybody.
+/// Writes of a user that left the resource version unchanged.
 fn unchanged(requests: &[Request], user: &str) -> Vec<Request> {
     let mut seen = BTreeSet::new();
     let mut unchanged = Vec::new();
@@ -150,7 +147,7 @@ fn unchanged(requests: &[Request], user: &str) -> Vec<Request> {
 }
 
 impl Run {
-    /// How many writes the objects got, by kind and verb.
+    /// Number of writes by kind and verb.
     fn writes(&self) -> BTreeMap<(String, String), usize> {
         self.count(Request::writes)
     }
@@ -163,7 +160,7 @@ impl Run {
         counts
     }
 
-    /// The objects of a kind that were not written exactly once, with how often they were.
+    /// Objects of a kind that were not written exactly once, with their number of writes.
     fn not_once(&self, kind: &str) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for request in self.requests.iter().filter(|request| request.writes() && request.resource == kind) {
@@ -222,7 +219,7 @@ fn table(runs: &[Run]) -> String {
     text
 }
 
-/// The aims, as far as they are not about time and memory.
+/// Checks the goals except time and memory.
 fn check(run: &Run) {
     for kind in ["memcacheds", "deployments", "services"] {
         let counts: BTreeMap<_, usize> = run.not_once(kind);
@@ -232,7 +229,7 @@ fn check(run: &Run) {
     assert_eq!(run.at_rest, [], "{}: written at rest", run.name);
 }
 
-/// The floor is the same work: otherwise it would be none.
+/// The minimal client must create the same objects; otherwise it is not a lower bound.
 fn compare(run: &Run, floor: &Run) {
     assert_eq!(run.specs, floor.specs, "{} and {}", run.name, floor.name);
 }
@@ -253,15 +250,15 @@ fn every_owned_object_is_written_once() {
     compare(&runs[0], &runs[1]);
 }
 
-/// The same with the optimizations of a release, and with what is different on every machine.
+/// A release build, with measurements that depend on the machine.
 fn bench(objects: u32) {
     let go = std::env::var_os("BENCH_GO_OPERATOR").map(PathBuf::from);
     let operator = |project: &Project| Worker::Operator(project.binary().to_owned());
     let floor = || Worker::Floor { release: true };
     let ours = Project::release("bench", str::to_owned);
-    // Built before the clock runs.
+    // Build before the measurement.
     programs::program(true);
-    // The floor twice: how far the two are apart tells what the machine did meanwhile.
+    // Measure the minimal client twice: the difference shows the machine's noise.
     let mut rounds = vec![(true, vec![("floor", floor()), ("operator", operator(&ours)), ("floor again", floor())])];
     if let Some(program) = go {
         let ours = Project::release("bench-without-service", without_service);
@@ -284,7 +281,6 @@ fn bench(objects: u32) {
     }
 }
 
-/// The controller of the sample, but it leaves the Service out.
 fn without_service(controller: &str) -> String {
     let start = controller.find("    let service = context").unwrap();
     let last = "Error::during(\"apply the Service\"))?;\n";

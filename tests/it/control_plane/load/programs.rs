@@ -1,4 +1,4 @@
-//! The programs of `tests/load`, built once, and the processes of them.
+//! The program of `tests/load`, built once, and its processes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use crate::cluster::Cluster;
 use crate::control_plane::{ControlPlane, Process, free_ports};
 use crate::{generated, http, wait};
 
-/// The program that is all of them.
+/// The program; its first argument selects the role.
 pub(super) fn program(release: bool) -> &'static Path {
     static BUILT: [OnceLock<PathBuf>; 2] = [OnceLock::new(), OnceLock::new()];
     BUILT[usize::from(release)].get_or_init(|| {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/load");
         let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("load");
         std::fs::create_dir_all(package.join("src")).unwrap();
-        // Cargo adds this package to the lock file: not to the one in the source.
+        // Cargo adds this package to the copy of the lock file.
         std::fs::copy(generated::lock(), package.join("Cargo.lock")).unwrap();
         std::fs::copy(source.join("Cargo.toml"), package.join("Cargo.toml")).unwrap();
         for file in std::fs::read_dir(source.join("src")).unwrap() {
@@ -34,7 +34,7 @@ pub(super) fn program(release: bool) -> &'static Path {
     })
 }
 
-/// Starts `load ARGS` on the cluster of a kubeconfig; its log gets `name`.
+/// Starts `load ARGS` with a kubeconfig; `name` is the folder of its log.
 pub(super) fn start(release: bool, dir: &Path, name: &str, kubeconfig: &Path, args: &[String]) -> Process {
     let dir = dir.join(name);
     std::fs::create_dir_all(&dir).unwrap();
@@ -45,7 +45,7 @@ pub(super) fn start(release: bool, dir: &Path, name: &str, kubeconfig: &Path, ar
     Process::start(&dir, program(release), args, &env)
 }
 
-/// The faulty proxy before the API server.
+/// The faulty proxy of the API server.
 pub(super) struct Proxy {
     pub(super) process: Process,
     port: u16,
@@ -53,7 +53,7 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Asks the API server with the credentials of `upstream`.
+    /// Forwards with the credentials of `upstream`.
     pub(super) fn start(plane: &ControlPlane, upstream: &Cluster, seed: u64, options: &[&str]) -> Self {
         let [port] = free_ports();
         let mut args = vec!["proxy".to_owned(), format!("--port={port}"), format!("--seed={seed}")];
@@ -66,23 +66,20 @@ impl Proxy {
         proxy
     }
 
-    /// How often each fate of a request has come true.
     pub(super) fn counts(&self) -> Result<BTreeMap<String, u64>, String> {
         let text = http::get(self.port, "/proxy/counts")?;
         serde_json::from_str(&text).map_err(|error| format!("{error}: {text}"))
     }
 
-    /// From now on everything is passed on.
     pub(super) fn stop_faults(&self) {
         http::get(self.port, "/proxy/faults/off").unwrap();
     }
 }
 
-/// Users at work on the cluster.
 pub(super) struct Users<'a> {
     pub(super) objects: u32,
     pub(super) changes: u32,
-    /// Requests in a second.
+    /// Requests per second.
     pub(super) rate: u32,
     pub(super) size: u64,
     pub(super) seed: u64,
@@ -90,7 +87,7 @@ pub(super) struct Users<'a> {
 }
 
 impl Users<'_> {
-    /// Waits until they are done: the specs of the objects that are left, by name.
+    /// Waits until the users end. Returns the remaining specs by name.
     #[track_caller]
     pub(super) fn work(&self, plane: &ControlPlane) -> BTreeMap<String, Value> {
         let output = plane.dir().join("left.json");

@@ -1,7 +1,7 @@
-//! Users change objects for a while, and the operator sees the API server through a proxy that fails. Then the faults end,
-//! and everything must come to be as the users left it: nothing lost, nothing stuck, nothing written at rest.
+//! Users change objects while the operator uses a faulty proxy. After the faults end, everything must match the users'
+//! last state: no lost object, no stuck object, no write at rest.
 //!
-//! `SOAK_OBJECTS` makes it longer, `SOAK_SEED` replays the faults and changes of a run.
+//! `SOAK_OBJECTS` makes the run longer, `SOAK_SEED` replays its faults and changes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -23,12 +23,12 @@ struct World {
     proxy: Proxy,
     metrics: u16,
     log: Log,
-    // Dropped last: the others are its clients.
+    // Dropped last, because the others are its clients.
     plane: ControlPlane,
 }
 
 impl World {
-    /// The operator is ready, behind a proxy with these options.
+    /// Starts a ready operator behind a proxy with these options.
     fn start(seed: u64, options: &[&str]) -> Self {
         let project = Project::sample();
         let mut plane = deployed(project, audit::OF_OPERATORS);
@@ -47,7 +47,7 @@ impl World {
         Self { operator, proxy, metrics, log: Log::of(&plane.audit_log()), plane }
     }
 
-    /// Everything that is not as the users left it; empty if all is well.
+    /// Differences from the users' last state.
     fn problems(&self, left: &BTreeMap<String, Value>) -> Vec<String> {
         let mut problems = self.busy().err().into_iter().collect::<Vec<_>>();
         let list = self.plane.admin.get(&["-n", NAMESPACE, "memcacheds,deployments,services,pods"]);
@@ -58,7 +58,7 @@ impl World {
         problems
     }
 
-    /// Whether the operator's own numbers say that there is nothing to do.
+    /// Fails if the operator's metrics show pending work.
     fn busy(&self) -> Result<(), String> {
         let text = http::get(self.metrics, "/metrics")?;
         for name in ["workqueue_depth", "controller_runtime_active_workers"] {
@@ -74,7 +74,7 @@ impl World {
     fn wait_until_as_left(&mut self, left: &BTreeMap<String, Value>, limit: Duration) {
         let deadline = Instant::now() + limit;
         loop {
-            // Looking at everything is work for the API server: only when there is hope.
+            // Comparing everything loads the API server, so wait for quiet first.
             wait_for_quiet(&self.plane, &mut self.log, IDENTITY, Duration::from_secs(3), limit);
             let problems = self.problems(left);
             if problems.is_empty() {
@@ -85,7 +85,6 @@ impl World {
     }
 }
 
-/// The beginning of a long list.
 fn first(problems: &[String]) -> String {
     let mut text = format!("{} problems:", problems.len());
     for problem in problems.iter().take(20) {
@@ -94,12 +93,11 @@ fn first(problems: &[String]) -> String {
     text
 }
 
-/// What is in the namespace.
 struct State {
     memcacheds: BTreeMap<String, Value>,
     deployments: BTreeMap<String, Value>,
     services: BTreeMap<String, Value>,
-    /// The names of the pods that are to stay, by Memcached, sorted.
+    /// Sorted names of remaining pods by Memcached.
     pods: BTreeMap<String, Vec<String>>,
 }
 
@@ -161,7 +159,7 @@ impl State {
             ("the arguments", &or(&container["args"], json!([])), &or(&spec["extraArgs"], json!([]))),
             ("the port of the container", &container["ports"][0]["containerPort"], &port),
             ("the port of the Service", &service["spec"]["ports"][0]["port"], &port),
-            // Without a kubelet no pod is ever ready, and a rollout does not get further than its first pod.
+            // Without a kubelet no pod gets ready, and a rollout stops after its first pod.
             ("the rollout", &seen["observedGeneration"], &deployment["metadata"]["generation"]),
             ("the replicas of the status", &status["replicas"], &or(&seen["replicas"], json!(0))),
             ("the nodes of the status", &or(&status["nodes"], json!([])), &json!(pods)),
@@ -187,7 +185,7 @@ fn number(variable: &str) -> Option<u32> {
     std::env::var(variable).ok().map(|text| text.parse().unwrap())
 }
 
-/// A hundred objects of up to three pods; those of a long run have none, so that it is not the others that are measured.
+/// A hundred objects with up to three pods. A long run has no pods, because only the operator is under test.
 #[test]
 fn nothing_is_lost_behind_a_faulty_proxy() {
     let seed = number("SOAK_SEED").unwrap_or(1).into();
@@ -210,7 +208,7 @@ fn nothing_is_lost_behind_a_faulty_proxy() {
             assert!(counts.contains_key(*name), "no fault `{name}`: {counts:?}");
         }
     }
-    // Watches come back up to 30 seconds after their last failure.
+    // A watch retries up to 30 seconds after its last failure.
     world.wait_until_as_left(&left, Duration::from_secs(400) + users.objects * Duration::from_millis(300));
     println!("after {:?} everything is as the users left it", start.elapsed());
 
@@ -230,7 +228,7 @@ fn nothing_is_lost_behind_a_faulty_proxy() {
     assert_eq!(world.operator.terminate(), Some(0));
 }
 
-/// An operator that hangs is quiet, too.
+/// A hanging operator is quiet, too.
 fn it_still_works(world: &mut World) {
     let seen = world.log.read().len();
     let memcached = json!({
@@ -247,14 +245,13 @@ fn it_still_works(world: &mut World) {
     });
 }
 
-/// The counter-check: what the test above looks for is found when it is there.
 #[test]
 fn a_lost_object_and_a_write_at_rest_are_found() {
     let mut world = World::start(1, &["--without-faults", "--swallow=m-00002"]);
     let users = Users { objects: 4, changes: 0, rate: 10, size: 1, seed: 1, options: &["--plain"] };
     let mut left = users.work(&world.plane);
     let lost = left.remove("m-00002").unwrap();
-    // All others are well.
+    // All other objects have converged.
     let stranger = "m-00002: its Memcached is still there";
     let World { plane, log, .. } = &mut world;
     wait_for_quiet(plane, log, IDENTITY, Duration::from_secs(3), LIMIT);
@@ -265,7 +262,7 @@ fn a_lost_object_and_a_write_at_rest_are_found() {
     left.insert("m-00002".to_owned(), lost);
     assert_eq!(world.problems(&left), ["m-00002: no Deployment"]);
 
-    // The API server refuses it, and it is a request all the same.
+    // The API server rejects it, but it is a request.
     let account = world.plane.service_account(SYSTEM, ACCOUNT);
     let deployments = format!("/apis/apps/v1/namespaces/{NAMESPACE}/deployments");
     let again = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "m-00001" } }).to_string();

@@ -1,4 +1,4 @@
-//! The certificates of two replicas under load: the Secret is deleted, and a `caBundle` is replaced.
+//! Certificates of two replicas under load: the Secret is deleted, and a `caBundle` is replaced.
 
 use std::time::Instant;
 
@@ -6,14 +6,13 @@ use super::{LIMIT, Replica, SECOND, World};
 
 const BUNDLE: &str = "jsonpath={.webhooks[0].clientConfig.caBundle}";
 const CERTIFICATE: &str = "jsonpath={.data.tls\\.crt}";
-/// A replica uses a new certificate after a twelfth of its life.
+/// A new certificate is used after a twelfth of its lifetime.
 const FLAGS: &[&str] = &["--webhook-cert-duration=1m"];
 /// What a replica logs then.
-const NEW: &str = "serving a new certificate of the webhooks";
+const NEW: &str = "the certificate of the webhooks is a new one";
 const DELETIONS: usize = 5;
 
 impl World {
-    /// A field of an object, when it is there.
     fn field(&self, object: &str, path: &str) -> String {
         let output = format!("--output={path}");
         let get = || match self.plane.admin.attempt(&["get", object, &output], "")? {
@@ -35,13 +34,13 @@ fn deleted_certificates_fail_no_request() {
         for deletion in 0..DELETIONS {
             world.plane.admin.run(&["delete", "secret", "webhook-server-cert"]);
             if deletion % 2 == 1 {
-                // A new replica may be the first to find no Secret.
+                // A new replica may be the first to find the Secret missing.
                 world.start(&SECOND);
                 world.stop();
             }
             world.field("secret/webhook-server-cert", CERTIFICATE);
             if deletion == 0 {
-                // The next certificate is used by both.
+                // Both replicas use the next certificate.
                 world.plane.admin.wait("a new certificate", LIMIT, || {
                     let uses = |replica: &Replica| replica.process.log_text().contains(NEW);
                     if world.replicas.iter().all(uses) { Ok(()) } else { Err("there is none".to_owned()) }

@@ -1,4 +1,4 @@
-//! Users of the operator's kind: a hundred requests a second, and the longest time without a success.
+//! Simulated users: up to a hundred requests per second. Measures the longest time without a success.
 
 use std::fmt::{self, Display};
 use std::net::SocketAddr;
@@ -12,9 +12,9 @@ use serde_json::json;
 use super::OBJECTS;
 use crate::http;
 
-/// Longer than the API server waits for a webhook.
+/// Longer than the API server's webhook timeout.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// With one worker for each pair of a version and an operation: at most a hundred requests a second.
+/// Upper bound per second over all workers; each pair of version and operation has one worker.
 const RATE: u32 = 100;
 
 const OPERATIONS: [&str; 3] = ["get", "list", "update"];
@@ -24,21 +24,19 @@ pub(crate) struct Load {
     workers: Vec<JoinHandle<Outage>>,
 }
 
-/// What one sort of request met.
 struct Outage {
     what: String,
     requests: usize,
     failed: usize,
-    /// The longest time without a success.
+    /// Longest time without a success.
     longest: Duration,
-    /// The last failure.
     error: String,
 }
 
 pub(crate) struct Outages(Vec<Outage>);
 
 impl Load {
-    /// Starts to use these versions, by way of `kubectl proxy`.
+    /// Starts requests for these versions through `kubectl proxy`.
     pub(crate) fn start(address: SocketAddr, versions: &[&'static str]) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let kinds: Vec<_> =
@@ -107,7 +105,7 @@ fn work(
                 outage.longest = outage.longest.max(success.elapsed());
                 success = Instant::now();
             }
-            // The API server puts lists off for a moment after a change of the CRD; clients try again.
+            // After a CRD change, the API server briefly rejects lists; clients retry.
             Err(error) if error.contains("\"retryAfterSeconds\"") && !error.contains("conversion webhook") => {}
             Err(error) => {
                 outage.failed += 1;

@@ -1,5 +1,5 @@
-//! The Service of the webhooks: a port on this host that leads to the replicas whose `/readyz` answers 200, in turn. What the
-//! kubelet, the endpoint controller and kube-proxy do, in one thread.
+//! The webhook Service: a local port that routes to replicas whose `/readyz` returns 200, round robin. One thread
+//! stands for the kubelet, the endpoint controller and kube-proxy.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::{http, wait};
 
-/// The `periodSeconds` of the readiness probe, for a test.
+/// The readiness probe's `periodSeconds`, shortened.
 const PERIOD: Duration = Duration::from_millis(200);
 
 struct Endpoint {
@@ -61,17 +61,16 @@ impl Service {
         self.port
     }
 
-    /// A pod that the Service selects.
     pub(in crate::control_plane) fn add(&self, probes: u16, webhooks: u16) {
         self.endpoints.lock().unwrap().push(Endpoint { probes, webhooks, ready: false });
     }
 
-    /// A pod that is told to end: no new connection leads there.
+    /// Removes a terminating pod: it gets no new connection.
     pub(in crate::control_plane) fn remove(&self, webhooks: u16) {
         self.endpoints.lock().unwrap().retain(|endpoint| endpoint.webhooks != webhooks);
     }
 
-    /// Waits until all replicas were probed once more.
+    /// Waits for another probe of all replicas.
     pub(in crate::control_plane) fn synced(&self) {
         let before = self.rounds.load(Ordering::SeqCst);
         let done = || self.rounds.load(Ordering::SeqCst) > before + 1;
@@ -82,7 +81,7 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
-        // So that it ends to listen.
+        // Wakes the listener, so that it ends.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
     }
 }
@@ -111,7 +110,7 @@ fn forward(client: TcpStream, port: u16) {
     for (from, to) in copies {
         let (Ok(mut from), Ok(mut to)) = (from, to) else { return };
         std::thread::spawn(move || {
-            // An end or an error of one side is the end of the other.
+            // The end or an error of one side closes the other.
             let _ = std::io::copy(&mut from, &mut to);
             let _ = to.flush();
             let _ = to.shutdown(Shutdown::Write);

@@ -1,7 +1,8 @@
-//! Bundles of random roles and bindings, beside what OLM grants of them: a ClusterRole for `clusterPermissions`, and for `permissions`
-//! a Role in each namespace of the `OperatorGroup`, or a ClusterRole if the group is for all namespaces.
+//! Random roles and bindings, compared with the permissions that OLM grants. For `clusterPermissions` OLM creates a
+//! ClusterRole. For `permissions` it creates a Role in each namespace of the `OperatorGroup`, or a ClusterRole if the
+//! group selects all namespaces.
 //!
-//! `BUNDLE_SEED` is the first seed, `BUNDLE_CASES` how many there are.
+//! `BUNDLE_SEED` is the first seed, `BUNDLE_CASES` the number of cases.
 
 use std::collections::BTreeSet;
 
@@ -10,23 +11,23 @@ use serde_json::{Value, json};
 use crate::random::Random;
 use crate::sandbox::Sandbox;
 
-/// The namespaces of the manifests: the operator's, one that it may watch, and one of others.
+/// The operator's namespace, a namespace that it may watch, and an unrelated one.
 const NAMESPACES: [&str; 3] = ["op", "watched", "users"];
 const ACCOUNTS: [&str; 3] = ["op", "default", "scraper"];
 const RESOURCES: [&str; 5] = ["secrets", "op", "users", "leases", "configmaps"];
 
-/// A rule, and where it holds; `*` for all namespaces.
+/// A rule and its namespace; `*` for all namespaces.
 type Grant = (String, String);
 
 #[derive(Debug)]
 struct Case {
     objects: Vec<Value>,
     everywhere: bool,
-    /// What the account of the operator may.
+    /// Permissions of the operator's account.
     granted: BTreeSet<Grant>,
-    /// The bindings that give something to others, each with its account.
+    /// Bindings of other accounts, each with its account.
     others: Vec<(String, &'static str)>,
-    /// The bindings that hold in a namespace in which OLM grants nothing.
+    /// Bindings in namespaces where OLM grants nothing.
     elsewhere: Vec<String>,
 }
 
@@ -90,7 +91,7 @@ fn draw(seed: u64) -> Case {
     Case { objects, everywhere, granted, others, elsewhere }
 }
 
-/// What OLM grants the account of a CSV, in a group that is as the manifests are.
+/// The permissions that OLM grants to the CSV's account, in a matching OperatorGroup.
 fn by_olm(csv: &Value, everywhere: bool, watched: &[&str]) -> BTreeSet<Grant> {
     let rules = |list: &str| {
         let accounts = csv["spec"]["install"]["spec"][list].as_array().cloned().unwrap_or_default();
@@ -121,14 +122,14 @@ fn check(seed: u64) -> Result<(), String> {
     let watched: Vec<&str> = if text.contains("op,watched") { vec!["op", "watched"] } else { vec!["op"] };
     let granted = by_olm(&csv, case.everywhere, &watched);
     let error = |what: String| Err(format!("{what}\n{said}\n{text}"));
-    // All that the manifests grant is there, as wide, or wider where that is said.
+    // Every permission of the manifests is granted, in the same scope or with a warning in a wider one.
     for (rule, namespace) in &case.granted {
         let is_there = |namespace: &str| granted.contains(&(rule.clone(), namespace.to_owned()));
         if !is_there(namespace) && !is_there("*") {
             return error(format!("{rule} is not granted in {namespace}"));
         }
     }
-    // Nothing is wider than in the manifests, except what is said, and the locks and events of an election.
+    // Nothing else is granted, except reported widenings and the leases and events of leader election.
     for (rule, namespace) in &granted {
         let holds = |namespace: &str| case.granted.contains(&(rule.clone(), namespace.to_owned()));
         let is_said = case.everywhere && said.contains("in all namespaces when OLM installs the operator for all");

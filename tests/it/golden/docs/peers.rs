@@ -1,4 +1,5 @@
-//! The page for those who come from kubebuilder or operator-sdk: its tables are rendered from the code, and what it names exists.
+//! The page for users of kubebuilder and operator-sdk: its tables are rendered from the code, and its commands, flags
+//! and files exist.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -43,7 +44,7 @@ fn the_tables_of_the_peers_are_in_sync() {
     in_sync(PAGE, &text);
 }
 
-/// Code spans of prose and tables, and the lines of shell blocks.
+/// Returns code spans of prose and tables, and the lines of shell blocks.
 fn code(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     for (at, block) in text.split("```").enumerate() {
@@ -56,7 +57,7 @@ fn code(text: &str) -> Vec<String> {
     all
 }
 
-/// What is wrong with a command of ours: its words are commands, each flag is one of it, and a choice one that there is.
+/// Returns the first unknown command, flag or value in a command line.
 fn wrong(line: &str) -> Option<String> {
     let mut command = &Cli::command();
     let mut words = line.split_whitespace().skip(1);
@@ -129,7 +130,7 @@ fn what_the_page_names_exists() {
     }
     assert!(commands > 30 && made >= 10, "{commands} {made}");
 
-    // The right column of the table of folders.
+    // Check the right column of the table of folders.
     let text = page();
     let folders = text.split_once("## Folders and files").unwrap().1.split_once("\n## ").unwrap().0;
     let files = sandbox.files();
@@ -146,7 +147,7 @@ fn what_the_page_names_exists() {
             if !in_project || here.contains("only") {
                 continue;
             }
-            // With one group there is no folder for it.
+            // A single-group project has no group folder.
             let path = path.replace("src/api/v1/", "src/api/").replace("src/webhook/v1/", "src/webhook/");
             let (start, end) = path.split_once('*').unwrap_or((&path, ""));
             assert!(files.keys().any(|file| file.starts_with(start) && file.ends_with(end)), "no `{path}`");

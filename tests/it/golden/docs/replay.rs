@@ -21,16 +21,15 @@ use snapbox::IntoData as _;
 
 use crate::generated;
 
-/// A replayed page.
 pub(super) struct Replay {
-    /// The page with the outputs of this run.
+    /// The page with the new outputs.
     pub(super) text: String,
-    /// The commands of the blocks that are not run, each with the reason.
+    /// Commands of skipped blocks, each with the reason.
     pub(super) not_run: Vec<String>,
 }
 
-/// Runs the page's commands one after the other, starting in `dir`. `run` are the reasons that are no reason here, and
-/// `env` are variables of the commands.
+/// Runs the page's commands in order, starting in `dir`. Blocks with a reason in `run` are not skipped; `env` are extra
+/// variables.
 pub(super) fn replay(page: &str, dir: &Path, run: &[&str], env: &[(&str, String)]) -> Replay {
     let env = env.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let mut shell = Shell { dir: dir.to_path_buf(), env };
@@ -92,17 +91,17 @@ fn block_of_commands(block: &[&str], shell: &mut Shell, text: &mut String) {
 }
 
 fn matches(actual: &str, expected: &str) -> bool {
-    // `...` does not stand for a failure.
+    // `...` must not hide a failure.
     let failure = |text: &str| text.lines().last().filter(|line| line.starts_with("[exit code ")).map(str::to_owned);
     failure(actual) == failure(expected)
         && snapbox::Assert::new().try_eq(None, actual.to_owned().into_data(), expected.to_owned().into_data()).is_ok()
 }
 
-/// What a comment asks to be done with the next block.
+/// The edit that a comment requests for the next block.
 enum Change<'a> {
-    /// Below the line with the text, or, if that is not kept, in its place.
+    /// Inserts below the line with `anchor`, or replaces that line.
     Line { keep_line: bool, anchor: &'a str, path: &'a str },
-    /// The whole file.
+    /// Writes the whole file.
     Write(&'a str),
 }
 
@@ -138,28 +137,28 @@ impl<'a> Change<'a> {
     }
 }
 
-/// A shell whose `cd` lasts.
+/// A shell that keeps its `cd`.
 struct Shell {
     dir: PathBuf,
     env: Vec<(String, String)>,
 }
 
 impl Shell {
-    /// A project uses the versions that all projects of the tests use.
+    /// Pins the project to the versions that all test projects use.
     fn seed_lock(&self) {
         let lock = self.dir.join("Cargo.lock");
         if self.dir.join("Cargo.toml").exists() && !lock.exists() {
             std::fs::copy(generated::lock(), lock).unwrap();
-            // Without what this project does not depend on yet.
+            // Drops packages that the project does not depend on yet.
             let mut cargo = Command::new("cargo");
             let arguments = ["update", "--workspace", "--offline", "--quiet"];
             assert!(cargo.args(arguments).current_dir(&self.dir).status().unwrap().success());
         }
     }
 
-    /// What the command prints on both streams; a failure shows its code.
+    /// Returns both output streams. A failure adds its exit code.
     fn run(&mut self, command: &str) -> String {
-        // A reader has no binary yet; here it is built already.
+        // A reader builds the binary first; the test uses the existing one.
         let mut command = command.replace("cargo run --release -- ", "memcached-sdk ");
         for new in ["memcached-sdk init ", "memcached-sdk new "] {
             command = command.replace(new, &format!("{new}--fetch-deps=false "));
@@ -169,7 +168,7 @@ impl Shell {
         let script = format!("exec 2>&1\n{command}\nstatus=$?; pwd > '{}'; exit $status", pwd.display());
         self.seed_lock();
         let binary = Path::new(env!("CARGO_BIN_EXE_memcached-sdk")).parent().unwrap();
-        // kubectl, where a page may run it.
+        // Pages may call kubectl.
         let kubectl = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("control-plane");
         let path = std::env::join_paths(
             [binary.to_path_buf(), kubectl]

@@ -5,7 +5,7 @@ use super::lease::{Answer, Record, Step};
 pub(super) struct Server {
     version: u64,
     record: Option<Record>,
-    /// Writes replace whatever is there: what a patch without a resourceVersion does.
+    /// Unconditional writes, like a patch without a resourceVersion.
     blind: bool,
     pub(super) conflicts: u64,
 }
@@ -32,16 +32,16 @@ impl Server {
         }
     }
 
-    /// Somebody labels the Lease: a new version of the same record.
+    /// Changes labels only: a new version of the same record.
     pub(super) fn touch(&mut self) {
         if self.record.is_some() {
             self.version += 1;
         }
     }
 
-    /// Somebody deletes the Lease; whether there was one.
+    /// Deletes the Lease. Returns false if there was no Lease.
     pub(super) fn delete(&mut self) -> bool {
-        // The version of a successor is another one.
+        // A new Lease has a new version.
         self.version += 1;
         self.record.take().is_some()
     }

@@ -1,4 +1,4 @@
-//! Time, the network and the processes of one simulated world. Everything follows from the seed.
+//! Time, network and processes of a simulated world. The seed determines everything.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,75 +16,70 @@ const TIMING: Timing = Timing {
     retry_period: Duration::from_secs(2),
 };
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a leader may be unable to work, shorter than in the shipped manager: other troubles end terms early here.
+/// The time for which a leader may be unable to work. Shorter than in the shipped manager, because other failures end
+/// terms early here.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often it looks.
+/// The interval of that check.
 const POLL: Duration = Duration::from_secs(1);
 const PROCESSES: usize = 3;
-/// Longer than pauses and cut-offs in a row keep a process from noticing.
+/// Longer than the pauses and cut-offs that can keep a process from noticing a deletion.
 const BETWEEN_DELETIONS: Duration = Duration::from_secs(240);
 
-/// What is done wrong on purpose, around the shipped code and not in it.
+/// Injected bugs. They are in the driver, not in the shipped code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bug {
-    /// Writes name no version.
+    /// Writes without a resourceVersion.
     BlindPatch,
-    /// A record is expired when its own `renewTime` says so.
+    /// Expiry by the record's own `renewTime`.
     TrustsRenewTime,
-    /// The leader leads until it hears otherwise.
+    /// The leader ignores the renew deadline.
     NoRenewDeadline,
-    /// After a pause the clock goes on where it stood.
+    /// The clock stands still during a pause.
     NoStopAfterPause,
-    /// On shutdown the record is released, whoever holds it.
+    /// Shutdown releases the record of any holder.
     ReleaseByNonHolder,
-    /// A replica whose caches do not fill contends when a lease duration is over.
+    /// A replica with unfilled caches contends after a lease duration.
     ContendsUnable,
     /// A leader that cannot work keeps the Lease.
     KeepsUnable,
 }
 
-/// What happened.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Report {
-    /// Times a gate was opened that had been shut.
+    /// Gates that opened.
     pub(super) terms: u64,
-    /// Writes that passed the gate.
     pub(super) passed: u64,
-    /// Writes that did not.
     pub(super) refused: u64,
-    /// Writes that passed, and arrived when the record already named another holder.
+    /// Writes that passed the gate, but arrived after the record named another holder.
     pub(super) late: u64,
-    /// Lease writes the server refused.
     pub(super) conflicts: u64,
-    /// Clean shutdowns.
     pub(super) released: u64,
-    /// Leaders that could not work and let go.
+    /// Leaders that released the Lease because they could not work.
     pub(super) unable: u64,
-    /// Times that somebody deleted the Lease.
     pub(super) deleted: u64,
-    /// Events at which two could write, because one had started after a deletion and could not know of the other.
+    /// Events with two writers that are excused: one started after a deletion and could not know the other.
     pub(super) excused: u64,
-    /// How much time went by.
+    /// Simulated hours.
     pub(super) hours: u64,
 }
 
 #[derive(Debug)]
 enum Event {
-    /// A process has something to do, unless `epoch` is over.
+    /// Wakes a process if `epoch` is current.
     Wake { process: usize, epoch: u64 },
-    /// A request reaches the server; its answer may get lost.
+    /// A request reaches the server; the answer may get lost.
     Arrive { process: usize, request: u64, step: Step, answered: bool },
-    /// An answer, or the end of the patience with it.
+    /// An answer, or its timeout.
     Answer { process: usize, request: u64, answer: Answer },
     /// A reconcile writes.
     Write { process: usize },
-    /// What passed the gate reaches the server.
+    /// A write that passed the gate reaches the server.
     WriteArrives { identity: String },
-    /// Something happens to somebody.
+    /// A random failure.
     Fate,
 }
 
-/// What a process found when it started.
+/// The Lease that a process found when it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     Unasked,
@@ -97,26 +92,26 @@ struct Process {
     identity: String,
     elector: Elector,
     gate: Arc<Gate>,
-    /// The request that it waits for.
+    /// The pending request.
     waiting: Option<u64>,
     epoch: u64,
     stopping: bool,
     dead: bool,
     found: Found,
-    /// Until when it does not run.
+    /// The end of the pause.
     paused: Duration,
-    /// Until when nothing gets through.
+    /// The end of the network cut-off.
     cut_off: Duration,
-    /// How long it was paused so far.
+    /// Total time of pauses.
     lost: Duration,
     clock: Clock,
     started: Duration,
-    /// A reconcile blocks for as long as it runs.
+    /// A reconcile never returns.
     hung: bool,
     patience: Patience,
 }
 
-/// Clocks are set wrong, and one second of theirs isn't one of ours.
+/// A process clock with an offset and a drift.
 #[derive(Clone, Copy)]
 struct Clock {
     boot: Duration,
@@ -132,14 +127,14 @@ pub(super) struct World {
     events: BTreeMap<(Duration, u64), Event>,
     server: Server,
     processes: Vec<Process>,
-    /// For each process, since when its caches do not fill; its successor has the same permissions.
+    /// Since when the caches of each process do not fill. A successor inherits this with its permissions.
     unfilled: [Option<Duration>; PROCESSES],
     transitions: i32,
-    /// When the Lease was deleted last.
+    /// Time of the last deletion of the Lease.
     deleted: Option<Duration>,
-    /// Who has begun to lead without its caches.
+    /// A leader that started without its caches.
     blind: Option<String>,
-    /// The network works.
+    /// The network is reliable.
     calm: bool,
     report: Report,
 }
@@ -171,7 +166,6 @@ impl World {
         world
     }
 
-    /// The error says what went wrong, and when.
     pub(super) fn run(mut self, steps: u64) -> Result<Report, String> {
         for step in 0..steps {
             let Some(((at, _), event)) = self.events.pop_first() else { return Err("nothing left to do".to_owned()) };
@@ -186,7 +180,7 @@ impl World {
         Ok(self.report)
     }
 
-    /// When nothing bad happens any more and one is able to work, somebody able leads before long.
+    /// Without failures, and with one process that is able to work, an able leader is elected soon.
     fn calm(&mut self) -> Result<(), String> {
         self.calm = true;
         let able = self.random.below(PROCESSES as u64) as usize;
@@ -220,7 +214,7 @@ impl World {
     fn check(&mut self) -> Result<(), String> {
         let leaders = self.leaders();
         if leaders.len() > 1 {
-            // Whoever starts after a deletion finds nothing that tells of a holder, whose gate shuts before long.
+            // A process that starts after a deletion cannot know the previous holder, whose gate shuts soon.
             let soon = self.deleted.is_some_and(|deleted| self.now < deleted + TIMING.renew_deadline * 102 / 100);
             if !(soon && leaders.len() == 2 && leaders.iter().any(|leader| leader.found == Found::Nothing)) {
                 let identities: Vec<_> = leaders.iter().map(|leader| &leader.identity).collect();
@@ -256,7 +250,7 @@ impl World {
     }
 
     fn happen(&mut self, event: Event) {
-        // A process that doesn't run hears of nothing before it runs again.
+        // A paused process handles events after the pause.
         if let Event::Wake { process, .. } | Event::Answer { process, .. } | Event::Write { process } = event {
             let paused = self.processes[process].paused;
             if paused > self.now {
@@ -275,7 +269,7 @@ impl World {
                 self.processes[process].waiting = None;
                 self.answer(process, answer);
             }
-            // Of a process that is gone, or that has lost its patience.
+            // An event of an ended process, or one after the timeout.
             Event::Wake { .. } | Event::Answer { .. } => {}
             Event::Arrive { process, request, step, answered } => {
                 let answer = self.server.serve(step);
@@ -308,7 +302,7 @@ impl World {
         }
     }
 
-    /// What the driver in the manager does, without threads.
+    /// The manager's driver, without threads.
     fn drive(&mut self, index: usize) {
         if self.processes[index].waiting.is_some() {
             return;
@@ -327,7 +321,7 @@ impl World {
         if process.patience.ends(now.boot, able) && self.bug != Some(Bug::KeepsUnable) && !process.stopping {
             self.report.unable += 1;
             if process.hung {
-                // Its reconcile goes on until the process has ended: the Lease is not given back.
+                // A reconcile runs until the process ends, so the Lease is not released.
                 return self.end(index);
             }
             process.stopping = true;
@@ -374,7 +368,7 @@ impl World {
             (Found::Unasked, Answer::Absent) => Found::Nothing,
             (found, _) => found,
         };
-        // Who is late with a renewal may open its gate again: it has not taken the Lease from anybody.
+        // A late renewal may open the gate again; only a takeover counts here.
         let takes = matches!(&answer, Answer::Record(_, record) if record.acquired == record.renewed);
         process.elector.answer(now, answer);
         let after = self.passes(&self.processes[index]);
@@ -409,7 +403,7 @@ impl World {
         let leads = self.passes(&self.processes[index]);
         let process = &mut self.processes[index];
         match self.random.below(8) {
-            // SIGSTOP, or the machine is suspended.
+            // SIGSTOP, or a suspended machine.
             0 if process.paused <= now => {
                 process.paused = now + pause;
                 process.lost += pause;
@@ -423,13 +417,13 @@ impl World {
                 self.wake(index, Duration::ZERO);
             }
             4 => self.server.touch(),
-            // Of two deletions in a row a process may notice but one.
+            // A process may notice only one of two deletions in a row.
             5 if self.deleted.is_none_or(|deleted| now > deleted + BETWEEN_DELETIONS) && self.server.delete() => {
                 self.report.deleted += 1;
                 self.deleted = Some(now);
                 self.transitions = 0;
             }
-            // A permission is taken away, or given back.
+            // Revokes or restores a permission.
             6 => {
                 let broken = self.unfilled[index];
                 self.unfilled[index] = if broken.is_some() { None } else { Some(now) };
@@ -439,7 +433,7 @@ impl World {
         }
     }
 
-    /// The process is gone; what it has sent is under way, and another one takes its place.
+    /// Ends a process. Its requests are still in flight, and a new process replaces it.
     fn end(&mut self, index: usize) {
         let process = &mut self.processes[index];
         process.dead = true;
@@ -464,7 +458,7 @@ impl World {
         self.random.percent(percent) && !self.calm
     }
 
-    /// Mostly short, sometimes longer than anybody waits.
+    /// Usually short, sometimes longer than any timeout.
     fn latency(&mut self) -> Duration {
         let longest = if self.trouble(5) { 20_000 } else { 200 };
         self.random.milliseconds(1, longest)

@@ -1,6 +1,6 @@
-//! Seeded edits of a file of types: what a person does to an API from one day to the next.
+//! Seeded edits of a source file, like the daily changes of an API.
 
-/// A small generator of numbers (xorshift), the same on every machine.
+/// Xorshift: the same numbers on every machine.
 struct Random(u64);
 
 impl Random {
@@ -16,7 +16,7 @@ impl Random {
     }
 }
 
-/// `count` versions of the text, each with one to four edits.
+/// Returns `count` versions of the text, each with one to four edits.
 pub(super) fn many(text: &str, seed: u64, count: usize) -> Vec<String> {
     let mut random = Random(seed | 1);
     for _ in 0..8 {
@@ -36,7 +36,7 @@ pub(super) fn many(text: &str, seed: u64, count: usize) -> Vec<String> {
     versions
 }
 
-/// Lines that anybody may add to a struct of serialisable fields; `{}` makes the name unique.
+/// Fields that fit any serializable struct; `{}` makes the name unique.
 const FIELDS: [&str; 24] = [
     "pub added_{}: Option<String>,",
     "/// A new field.\npub added_{}: Vec<i64>,",
@@ -80,7 +80,7 @@ const WORDS: [&str; 6] = ["quick", "brown `fox`", "\"jumps\"", "over: the", "laz
 fn edit(lines: &mut Vec<String>, random: &mut Random, number: usize) {
     match random.below(11) {
         0..=2 => {
-            // A field is added below another one, or at the top of a struct.
+            // Add a field below another one, or at the top of a struct.
             let at = *random.pick(&fields(lines));
             let text = random.pick(&FIELDS).replace("{}", &number.to_string());
             for (offset, line) in text.lines().enumerate() {
@@ -88,7 +88,7 @@ fn edit(lines: &mut Vec<String>, random: &mut Random, number: usize) {
             }
         }
         3 => {
-            // Words of the documentation change.
+            // Change the documentation.
             let docs: Vec<usize> = positions(lines, |line| line.trim_start().starts_with("/// "));
             let at = *random.pick(&docs);
             let word = random.pick(&WORDS);
@@ -100,14 +100,14 @@ fn edit(lines: &mut Vec<String>, random: &mut Random, number: usize) {
             lines.remove(at);
         }
         5 => {
-            // A bound changes.
+            // Change a bound.
             let ranges: Vec<usize> = positions(lines, |line| line.contains("range(min = "));
             let at = *random.pick(&ranges);
             let min = random.below(9);
             lines[at] = lines[at].replacen("range(min = ", &format!("range(min = {min}"), 1);
         }
         6 => {
-            // An integer gets another width.
+            // Change the width of an integer.
             let integers: Vec<usize> = fields(lines)
                 .into_iter()
                 .filter(|at| {
@@ -124,7 +124,7 @@ fn edit(lines: &mut Vec<String>, random: &mut Random, number: usize) {
             lines[at] = lines[at].replace("i32", ty);
         }
         7 => {
-            // A field is renamed, by its name or by serde.
+            // Rename a field, in Rust or by serde.
             let at = *random.pick(&fields(lines));
             if random.below(2) == 0 {
                 lines[at] = lines[at].replacen(':', "_renamed:", 1);
@@ -133,7 +133,7 @@ fn edit(lines: &mut Vec<String>, random: &mut Random, number: usize) {
             }
         }
         8 => {
-            // A variant is added to the enum, with or without docs.
+            // Add an enum variant, with or without documentation.
             let variants: Vec<usize> = positions(lines, |line| {
                 line.starts_with("    ")
                     && line.trim().strip_suffix(',').is_some_and(|name| name.chars().all(char::is_alphanumeric))
@@ -152,7 +152,7 @@ fn edit(lines: &mut Vec<String>, random: &mut Random, number: usize) {
             }
         }
         9 => {
-            // The casing of a whole struct changes.
+            // Change the casing of a struct.
             let cases: Vec<usize> = positions(lines, |line| line.contains("rename_all = "));
             if let Some(&at) = cases.get(random.below(cases.len().max(1))) {
                 let case = random.pick(&["kebab-case", "PascalCase", "snake_case", "SCREAMING_SNAKE_CASE"]);

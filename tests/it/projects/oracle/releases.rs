@@ -1,4 +1,4 @@
-//! The compiler is asked again: the checked-in answers of `answers` are still its own.
+//! Checks that the compiler still gives the checked-in answers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use super::{Crds, Module, compile, difference, oracle, write_locked};
 use crate::golden::answers::{self, Compiled, Pair};
 
-/// The answers of an older pair, and where what is read differs from them. What does not compile is left out, as often as the compiler finds more of it.
+/// Returns the compiler's answers of an older pair, and the differences to the source. Files that do not compile are
+/// left out until the rest compiles.
 fn ask(pair: &Pair) -> (Compiled, String) {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("releases").join(&pair.name);
     let (mut compiled, mut different) = (Compiled::default(), String::new());
     for (mut modules, files) in pair.crates() {
         if !answers::overwrite() {
-            // That they do not compile was found when the answers were written.
+            // Known from the last update of the answers.
             compiled.absent = pair.absent();
             modules.retain(|module| !compiled.absent.contains_key(&module.name));
         }
@@ -32,7 +33,7 @@ fn ask(pair: &Pair) -> (Compiled, String) {
     (compiled, different)
 }
 
-/// What is read and not refused is what is compiled, in each word: the checked-in answers have only digests of some.
+/// Compares complete answers; the checked-in ones contain digests.
 fn differences(compiled: &Crds, read: &Crds) -> String {
     let mut problems = String::new();
     for (key, compiled) in compiled {
@@ -44,7 +45,6 @@ fn differences(compiled: &Crds, read: &Crds) -> String {
     problems
 }
 
-/// The first error in each file.
 fn errors(text: &str) -> BTreeMap<String, String> {
     let mut errors = BTreeMap::new();
     let mut said = None;
@@ -64,7 +64,7 @@ fn errors(text: &str) -> BTreeMap<String, String> {
     errors
 }
 
-/// `RELEASES` names a pair or is `all`; otherwise it follows from the commit.
+/// `RELEASES` names a pair or is `all`. By default, the commit selects a pair.
 fn asked() -> Vec<Pair> {
     let mut pairs = answers::pairs();
     pairs.retain(|pair| !pair.is_present());
@@ -77,7 +77,7 @@ fn asked() -> Vec<Pair> {
                 .current_dir(env!("CARGO_MANIFEST_DIR"))
                 .output()
                 .unwrap();
-            // Without a repository it is the first.
+            // Without a repository, use the first pair.
             let digit = |byte: u8| usize::from(byte);
             let number = output.stdout.iter().copied().map(digit).sum::<usize>() % pairs.len();
             pairs = vec![pairs.swap_remove(number)];

@@ -1,28 +1,27 @@
-//! Attributes and docs, which are pieces of their own.
+//! Random attributes and doc comments, each as a removable node.
 
 use super::tree::Node;
 use super::ty::{Decl, Kind, Leaf, Shape, Ty};
 use super::world::World;
 
-/// What is decided about the field that attributes are for.
+/// Context of a field's attributes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Around<'a> {
-    /// The type that the field is of, when its `impl` may hold functions.
+    /// The type of the field, if its `impl` may hold functions.
     pub(super) owner: Option<&'a str>,
-    /// The struct has a default, which is that of its fields.
+    /// The struct has a default from its fields.
     pub(super) container_default: bool,
-    /// It has no name.
+    /// A tuple field.
     pub(super) bare: bool,
-    /// It is the whole value.
+    /// The only field of a transparent struct.
     pub(super) transparent: bool,
-    /// The derive reads `#[x_kube(…)]`.
+    /// The derive accepts `#[x_kube(…)]`.
     pub(super) ruled: bool,
 }
 
-/// Attributes of a field, and what follows from them.
 pub(super) struct FieldAttributes {
     pub(super) nodes: Vec<Node>,
-    /// The value of the struct is still written by derived code.
+    /// Derived code still serializes the struct.
     pub(super) written: bool,
 }
 
@@ -72,7 +71,7 @@ impl World {
         docs.split_inclusive('\n')
             .fold(Vec::<String>::new(), |mut lines, line| {
                 match lines.last_mut() {
-                    // A block comment is one piece.
+                    // A block comment stays in one node.
                     Some(last) if last.starts_with("/**") && !last.contains("*/") => last.push_str(line),
                     _ => lines.push(line.to_owned()),
                 }
@@ -83,7 +82,7 @@ impl World {
             .collect()
     }
 
-    /// Items of one attribute as one or several attributes, some of them under a `cfg` that holds.
+    /// Splits the items over one or several attributes, some under a `cfg` that is true.
     pub(super) fn attributes(&mut self, name: &str, mut items: Vec<String>) -> Vec<Node> {
         let mut nodes = Vec::new();
         if items.len() > 1 && self.chance(50) {
@@ -109,7 +108,7 @@ impl World {
         self.pick(&CASES)
     }
 
-    /// A constant of a type, and an expression that uses it.
+    /// Declares a constant and returns an expression with it.
     pub(super) fn constant(&mut self, from: usize, leaf: &'static Leaf) -> String {
         let module = self.any_module();
         let name = format!("LIMIT_{}", self.number());
@@ -119,7 +118,7 @@ impl World {
         self.path(from, module, &name)
     }
 
-    /// The same, where the place has the type of the constant.
+    /// An expression with a constant, for a place with the constant's type.
     pub(super) fn sum(&mut self, from: usize, leaf: &'static Leaf) -> String {
         let path = self.constant(from, leaf);
         match self.below(4) {
@@ -129,7 +128,6 @@ impl World {
         }
     }
 
-    /// A number for a bound.
     fn bound(&mut self, from: usize, around: Around<'_>) -> String {
         match self.below(8) {
             0 => self.constant(from, &super::ty::LEAVES[6]),
@@ -145,7 +143,7 @@ impl World {
         }
     }
 
-    /// Names, docs and conditions: what does not depend on the type.
+    /// Names, docs and conditions, which fit any type.
     fn naming(&mut self, serde: &mut Vec<String>, schemars: &mut Vec<String>) {
         let number = self.number();
         match self.below(24) {
@@ -168,7 +166,7 @@ impl World {
         }
     }
 
-    /// Everything that may stand on a field of this type.
+    /// Random attributes that a field of this type may have.
     pub(super) fn field_attributes(&mut self, from: usize, ty: &Ty, around: Around<'_>) -> FieldAttributes {
         let facts = self.facts(ty);
         let (mut serde, mut schemars, mut written) = (Vec::new(), Vec::new(), facts.written);
@@ -192,7 +190,7 @@ impl World {
             defaulted = true;
         }
         if !facts.written {
-            // What can't be evaluated has no default.
+            // Without a value, drop defaults.
             serde.retain(|item| !item.starts_with("default"));
             schemars.retain(|item| !item.starts_with("!default"));
         }
@@ -300,7 +298,7 @@ impl World {
                 9 => format!("title = {}", self.pick(&TEXTS)),
                 10 => format!("description = {}", self.pick(&TEXTS)),
                 11 => match self.value(from, ty, 2) {
-                    // Its type is not given by the place.
+                    // The place does not fix the type here.
                     Some(_) if ty.kind() == Some(Kind::Text) => "example = \"a text\"".to_owned(),
                     _ => format!("example = {}", self.pick(&["3", "true", "&\"x\"", "2.5", "-7", "[\"a\", \"b\"]"])),
                 },
@@ -328,7 +326,7 @@ impl World {
         }
     }
 
-    /// `"key" = json`, no key twice in a file.
+    /// `"key" = json` with a key that is unique in the file.
     pub(super) fn extension(&mut self, from: usize) -> String {
         let number = self.number();
         let value = match self.below(9) {
@@ -354,7 +352,6 @@ impl World {
         }
     }
 
-    /// A constant that holds a pattern.
     fn pattern(&mut self, from: usize) -> String {
         let module = self.any_module();
         let name = format!("PATTERN_{}", self.number());
@@ -362,7 +359,7 @@ impl World {
         self.path(from, module, &name)
     }
 
-    /// The path of a function that returns a value of a type.
+    /// Returns the path of a function with a value of this type.
     fn default_function(&mut self, from: usize, ty: &Ty, around: Around<'_>) -> Option<String> {
         let name = format!("default_{}", self.number());
         if let Some(owner) = around.owner.filter(|_| self.random.percent(25)) {
@@ -385,7 +382,7 @@ impl World {
         Some(self.path(from, module, &name))
     }
 
-    /// A value that a function of its type makes, given some fields, or one of the module.
+    /// A value from a constructor of the type or from a function of the module.
     fn made(&mut self, module: usize, ty: &Ty, value: String) -> Option<String> {
         if let Some(built) = self.built(module, ty) {
             return Some(built);
@@ -396,7 +393,7 @@ impl World {
         Some(format!("{name}({value})"))
     }
 
-    /// A value of a declared struct that its own function makes.
+    /// A value from a struct's constructor.
     fn built(&mut self, from: usize, ty: &Ty) -> Option<String> {
         let Ty::Decl(decl, arguments) = ty else { return None };
         let Decl { module, name, shape: Shape::Struct(fields), params, alias: None, .. } = self.decls[*decl].clone()
@@ -423,7 +420,7 @@ impl World {
         Some(format!("{}::new_{number}({given})", self.path(from, module, &name)))
     }
 
-    /// The path of a function that says when a value is left out.
+    /// The path of a `skip_serializing_if` function.
     fn skip_condition(&mut self, from: usize, ty: &Ty, around: Around<'_>) -> Option<String> {
         if ty.is_option() {
             return Some(self.pick(&["Option::is_none", "std::option::Option::is_none", "Option::is_some"]).to_owned());
@@ -489,7 +486,7 @@ impl World {
         self.path(from, module, &name)
     }
 
-    /// The path of a function that makes a schema.
+    /// The path of a schema function.
     pub(super) fn schema_function(&mut self, from: usize, around: Around<'_>) -> String {
         let name = format!("schema_{}", self.number());
         let owner = around.owner.filter(|_| self.random.percent(20)).map(str::to_owned);
@@ -505,7 +502,7 @@ impl World {
         self.path(from, module, &name)
     }
 
-    /// Statements that make a schema with `generator`.
+    /// The body of a schema function that uses `generator`.
     pub(super) fn schema_body(&mut self, module: usize) -> String {
         let ty = self.any_type(1);
         let ty = if self.facts(&ty).schema { self.text(module, &ty) } else { "String".to_owned() };

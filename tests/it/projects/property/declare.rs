@@ -1,18 +1,16 @@
-//! Declarations of types, and the custom resource that is made of them.
+//! Random type declarations, and the custom resource that uses them.
 
 use super::attribute::Around;
 use super::tree::Node;
 use super::ty::{Decl, Facts, Param, Shape, Ty};
 use super::world::World;
 
-/// The fields of a struct or variant.
 struct Fields {
     nodes: Vec<Node>,
     types: Vec<(String, Ty)>,
     written: bool,
 }
 
-/// What the derives of a type are.
 #[derive(Clone, Copy)]
 struct Traits {
     default: bool,
@@ -20,7 +18,7 @@ struct Traits {
     hash: bool,
 }
 
-/// What a type with parameters is.
+/// Form of a generic type.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     Struct,
@@ -31,7 +29,7 @@ enum Form {
 const OBJECT: Facts =
     Facts { default: false, ord: false, hash: false, key: false, object: true, written: true, schema: true };
 
-/// The file that follows from a seed.
+/// The file of a seed.
 pub(super) fn resource(seed: u64, file: &str) -> Node {
     let mut world = World::new(seed, file);
     for _ in 0..1 + world.below(4) {
@@ -61,7 +59,7 @@ impl World {
         }
     }
 
-    /// The derives of a type in one or several attributes.
+    /// Derives of a type in one or several attributes.
     fn derives(&mut self, module: usize, first: &[&str], traits: Traits) -> Vec<Node> {
         let mut names: Vec<String> =
             ["Serialize", "Deserialize"].iter().map(|name| self.foreign(module, name)).collect();
@@ -108,7 +106,7 @@ impl World {
         Decl { module, name: name.to_owned(), facts, shape, params: Vec::new(), alias: None }
     }
 
-    /// Attributes and docs of a container, above its `struct` or `enum`.
+    /// Attributes and docs of a container.
     fn container(
         &mut self,
         module: usize,
@@ -147,7 +145,7 @@ impl World {
                 "#[rustfmt::skip]\n",
             ])));
         }
-        // Docs may stand above the derives, helper attributes below them.
+        // Docs may precede the derives; helper attributes follow them.
         let above = self.chance(60);
         if above && others.first().is_some_and(|_| true) {
             let docs = self.docs(30);
@@ -162,7 +160,6 @@ impl World {
         derives
     }
 
-    /// `types` as fields with attributes.
     fn fields(&mut self, module: usize, types: Vec<(String, Ty)>, around: Around<'_>, visible: bool) -> Fields {
         let mut fields = Fields { nodes: Vec::new(), types: types.clone(), written: true };
         let keyword = if visible { "pub " } else { "" };
@@ -208,7 +205,7 @@ impl World {
         self.field_names(count).into_iter().map(|name| (name, self.any_type(depth))).collect()
     }
 
-    /// An `impl Default` with values of all fields, and what reads it.
+    /// A handwritten `impl Default`, and the attribute that uses it.
     fn default_by_hand(&mut self, module: usize, name: &str, types: &[(String, Ty)]) -> bool {
         let shape = Shape::Struct(types.to_vec());
         let path = self.pick(&["Self", name]).to_owned();
@@ -236,7 +233,6 @@ impl World {
         self.write_struct(module, &name, types, &["JsonSchema"], Vec::new(), false, 60);
     }
 
-    /// A struct with named fields.
     #[allow(clippy::too_many_arguments)]
     fn write_struct(
         &mut self,
@@ -315,7 +311,7 @@ impl World {
         let types = vec![("0".to_owned(), ty.clone())];
         let traits = self.traits(&types);
         let facts = self.facts(&ty);
-        // serde does not count a `PhantomData`.
+        // serde ignores a `PhantomData` field.
         let transparent = self.chance(40) && !self.text(module, &ty).contains("PhantomData");
         let serde = if transparent { vec!["transparent".to_owned()] } else { Vec::new() };
         let around =
@@ -400,7 +396,6 @@ impl World {
         self.add(decl);
     }
 
-    /// Names of variants.
     fn variants(&mut self, count: usize) -> Vec<String> {
         let names =
             ["Always", "IfNotPresent", "Never", "HTTPRoute", "V1Beta1", "Ready", "NotReady", "Custom", "A", "TwoWords"];
@@ -460,7 +455,7 @@ impl World {
         let mut all = self.container(module, derives, serde, Vec::new());
         all.push(Node::around(format!("pub enum {name} {{\n"), nodes, "}\n\n").kept());
         self.item(module, Node::around("", all, ""));
-        // Variants that are not written are not used in values: there are none.
+        // A variant that is not serialized has no value.
         let facts = Facts {
             default: traits.default,
             ord: traits.ord,
@@ -474,7 +469,7 @@ impl World {
         self.add(decl);
     }
 
-    /// A struct or newtype variant with its own name in front of each field, so that no two variants share one.
+    /// A struct or newtype variant. Fields start with the variant's name, so that variants share no field.
     fn data_variant(&mut self, module: usize, variant: &str, newtype: bool, untagged: bool) -> (Node, Shape, bool) {
         let mut parts = self.docs(35);
         if newtype {
@@ -539,7 +534,7 @@ impl World {
         let module = self.any_module();
         let name = self.type_name(module);
         let count = 1 + self.below(3);
-        // kube refuses unit variants beside others.
+        // kube rejects a mix of unit and data variants.
         let mixed = self.chance(5);
         let (mut nodes, mut shape, mut written) = (Vec::new(), Vec::new(), true);
         for (index, variant) in self.variants(count).into_iter().enumerate() {
@@ -590,7 +585,7 @@ impl World {
         self.write_enum(module, &name, vec!["untagged".to_owned()], nodes, shape, written);
     }
 
-    /// kube makes a CRD of these when there is only one variant.
+    /// A tagged enum; kube gives a CRD only with one variant.
     fn declare_tagged(&mut self) {
         let module = self.any_module();
         let name = self.type_name(module);
@@ -614,11 +609,11 @@ impl World {
         self.write_enum(module, &name, serde, nodes, shape, written);
     }
 
-    /// A struct, tuple struct or enum with parameters.
+    /// A generic struct, tuple struct or enum.
     fn declare_generic(&mut self) {
         let module = self.any_module();
         let name = self.type_name(module);
-        // Whether arguments must have a default, and whether a bound says so.
+        // Arguments need a default, declared as a bound or not.
         let default = self.chance(60);
         let declares = default && self.chance(60);
         let written = self.chance(35);
@@ -704,7 +699,7 @@ impl World {
             let mut attributes = if ty.mentions_param() {
                 let mut items = Vec::new();
                 let facts = self.facts(ty);
-                // serde asks for a default of each parameter that the field mentions.
+                // serde requires `Default` for each parameter of the field.
                 let fits = default
                     && (facts.default && !matches!(ty, Ty::Decl(..) | Ty::Tuple(_)) || declares && *ty == Ty::Param(0));
                 if fits && self.chance(60) {
@@ -795,7 +790,7 @@ impl World {
         self.add(decl);
     }
 
-    /// A type with an `impl JsonSchema` of its own.
+    /// A type with a handwritten `impl JsonSchema`.
     fn declare_by_hand(&mut self) {
         let module = self.any_module();
         let name = self.type_name(module);
@@ -818,7 +813,7 @@ impl World {
             1 => format!("std::borrow::Cow::Borrowed(\"{name}\")"),
             _ => "String::schema_name()".to_owned(),
         };
-        // `String::schema_name` needs the trait in scope by any name.
+        // `String::schema_name` needs an import of the trait.
         let returns = if returns.starts_with("String::") {
             "<String as schemars::JsonSchema>::schema_name()".to_owned()
         } else {
@@ -835,7 +830,7 @@ impl World {
         self.add(decl);
     }
 
-    /// A type that is read from another one, written as one, or described by one.
+    /// A type with `from`, `into` or a schema of another type.
     fn declare_converted(&mut self) {
         let module = self.any_module();
         let name = self.type_name(module);
@@ -866,7 +861,7 @@ impl World {
             body += &format!(
                 "impl From<{name}> for {text} {{\n    fn from(_: {name}) -> Self {{\n        {value}\n    }}\n}}\n\n"
             );
-            // Only a type of this file may have an impl for a type of another crate.
+            // The orphan rule requires a type of this file.
         }
         let derives = self.derives(module, &["JsonSchema"], Traits { default: true, ord: true, hash: true });
         let mut nodes = self.container(module, derives, Vec::new(), Vec::new());
@@ -879,7 +874,7 @@ impl World {
         self.add(decl);
     }
 
-    /// A type that another one describes: `#[serde(remote = "…")]`, used by a newtype.
+    /// A `#[serde(remote = "…")]` definition, used by a newtype.
     fn declare_remote(&mut self) {
         let module = self.any_module();
         let (remote, definition, user) = (self.type_name(module), self.type_name(module), self.type_name(module));
@@ -889,7 +884,7 @@ impl World {
         ))];
         let derives = self.derives(module, &["JsonSchema"], traits);
         let container = self.container(module, derives, vec![format!("remote = \"{remote}\"")], Vec::new());
-        // The attribute belongs to the type.
+        // The attribute and the type go together.
         nodes.extend(container.into_iter().map(Node::kept));
         nodes.push(Node::fixed(format!(
             "pub struct {definition} {{\n    pub size: i32,\n    /// A name.\n    pub name: String,\n}}\n\n"
@@ -919,7 +914,7 @@ impl World {
         self.write_struct(module, &name, types, &["KubeSchema"], extra, true, 30);
     }
 
-    /// A type without a schema, which only skipped fields have.
+    /// A type without a schema, for skipped fields.
     fn declare_hidden(&mut self) {
         let module = self.any_module();
         let name = self.type_name(module);
@@ -934,7 +929,6 @@ impl World {
         self.add(decl);
     }
 
-    /// The custom resource.
     fn resource(mut self) -> Node {
         let status = self.chance(45).then(|| {
             let module = self.any_module();
@@ -962,7 +956,7 @@ impl World {
         if no_spec {
             types.retain(|(name, _)| !["kind", "status", "metadata", "api_version"].contains(&name.as_str()));
         }
-        // Everything that is declared is reached.
+        // Use every declaration.
         for (index, field) in
             (0..self.decls.len()).zip(["first", "second", "third", "fourth", "fifth", "sixth", "seventh"])
         {

@@ -1,39 +1,39 @@
-//! Source as a tree, of which parts can be left out.
+//! Source as a tree with removable nodes.
 
 use std::collections::BTreeSet;
 
-/// A piece of source around other pieces.
+/// Text around child nodes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     open: String,
     inside: Vec<Node>,
     close: String,
-    /// It may be left out without the pieces around it.
+    /// The node can be removed alone.
     optional: bool,
 }
 
 impl Node {
-    /// A piece that can be left out.
+    /// A removable node.
     pub(super) fn part(text: impl Into<String>) -> Self {
         Node { open: text.into(), optional: true, ..Node::default() }
     }
 
-    /// A piece that stands and falls with what is around it.
+    /// A node that is removed only with its parent.
     pub(super) fn fixed(text: impl Into<String>) -> Self {
         Node { open: text.into(), ..Node::default() }
     }
 
-    /// Pieces between two texts.
+    /// Child nodes between two texts.
     pub(super) fn around(open: impl Into<String>, inside: Vec<Node>, close: impl Into<String>) -> Self {
         Node { open: open.into(), inside, close: close.into(), optional: true }
     }
 
-    /// The same, which can't be left out.
+    /// Makes a node permanent.
     pub(super) fn kept(self) -> Self {
         Node { optional: false, ..self }
     }
 
-    /// The text without the pieces of these numbers.
+    /// The text without the nodes of these numbers.
     pub(super) fn print(&self, without: &BTreeSet<usize>) -> String {
         let mut text = String::new();
         self.write(without, &mut 0, &mut text);
@@ -54,7 +54,7 @@ impl Node {
         }
     }
 
-    /// The numbers of the pieces that can be left out beside those of `without`, the longest first.
+    /// Numbers of removable nodes that are not in `without`, the longest first.
     pub(super) fn optional(&self, without: &BTreeSet<usize>) -> Vec<usize> {
         let mut found = Vec::new();
         self.collect(without, &mut 0, false, &mut found);

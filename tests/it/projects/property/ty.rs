@@ -1,37 +1,34 @@
-//! Types, what they implement, and expressions of their values.
+//! Random types, their traits, and expressions of their values.
 
 use super::world::World;
 
-/// A type expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Ty {
-    /// Of std or another crate, without arguments.
+    /// A type of std or another crate without arguments.
     Leaf(&'static Leaf),
-    /// Of std, with arguments.
+    /// A generic type of std.
     Of(&'static Of, Vec<Ty>),
     Array(Box<Ty>, usize),
     Tuple(Vec<Ty>),
-    /// One of [`World::decls`], with arguments.
+    /// An entry of [`World::decls`] with arguments.
     Decl(usize, Vec<Ty>),
-    /// A parameter of the declaration around it, by its number.
+    /// A type parameter by number.
     Param(usize),
 }
 
-/// What is true of a type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Facts {
     pub(super) default: bool,
     /// `PartialEq`, `Eq`, `PartialOrd` and `Ord`.
     pub(super) ord: bool,
-    /// `Hash`, too.
     pub(super) hash: bool,
-    /// The key of a map.
+    /// Usable as a map key.
     pub(super) key: bool,
-    /// Its schema is an object that may be flattened.
+    /// The schema is an object, so the field can be flattened.
     pub(super) object: bool,
-    /// Its values are written by derived code.
+    /// Derived code serializes it.
     pub(super) written: bool,
-    /// It has a schema and is read and written at all.
+    /// Has a schema, and is serializable in both directions.
     pub(super) schema: bool,
 }
 
@@ -61,13 +58,13 @@ pub(super) enum Kind {
     Address,
     NonZero,
     Path,
-    /// Only its default is known.
+    /// Has no expression except its default.
     Opaque,
 }
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Of {
-    /// As it is written, or a name that modules import.
+    /// A path, or a name that modules import.
     name: &'static str,
     kind: Container,
 }
@@ -153,7 +150,7 @@ pub(super) static LEAVES: [Leaf; 63] = [
     leaf("indexmap::IndexSet<String>", Kind::Opaque, true, false, false),
 ];
 
-/// The scalars at the front of [`LEAVES`].
+/// Number of scalars at the front of [`LEAVES`].
 pub(super) const SCALARS: usize = 15;
 
 static OPTION: Of = Of { name: "Option", kind: Container::Option };
@@ -178,16 +175,15 @@ static CONTAINERS: [Of; 15] = [
     Of { name: "std::boxed::Box", kind: Container::Pointer },
 ];
 
-/// A declared type.
 #[derive(Debug, Clone)]
 pub(super) struct Decl {
     pub(super) module: usize,
     pub(super) name: String,
     pub(super) facts: Facts,
     pub(super) shape: Shape,
-    /// Bounds of its type parameters: whether an argument has to have a default, and whether it has to be written.
+    /// Type parameters with their bounds.
     pub(super) params: Vec<Param>,
-    /// It is another name of this type.
+    /// The target of a type alias.
     pub(super) alias: Option<Ty>,
 }
 
@@ -197,14 +193,14 @@ pub(super) struct Param {
     pub(super) written: bool,
 }
 
-/// How values of a declared type are written.
+/// Syntax of a declared type's values.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
     Struct(Vec<(String, Ty)>),
     Tuple(Vec<Ty>),
     Unit,
     Enum(Vec<(String, Shape)>),
-    /// Only with its default, if it has one.
+    /// Has no expression except its default.
     Opaque,
 }
 
@@ -245,7 +241,7 @@ impl Ty {
         matches!(self, Ty::Of(Of { kind: Container::Map, .. }, _))
     }
 
-    /// A parameter is somewhere inside.
+    /// Returns true if the type contains a parameter.
     pub(super) fn mentions_param(&self) -> bool {
         match self {
             Ty::Leaf(_) => false,
@@ -255,7 +251,7 @@ impl Ty {
         }
     }
 
-    /// The same with arguments for parameters.
+    /// Substitutes the parameters.
     fn with(&self, arguments: &[Ty]) -> Self {
         let list = |types: &[Ty]| types.iter().map(|ty| ty.with(arguments)).collect();
         match self {
@@ -327,7 +323,7 @@ impl World {
         }
     }
 
-    /// A type for a field, of at most this depth.
+    /// A type for a field, up to this depth.
     pub(super) fn any_type(&mut self, depth: usize) -> Ty {
         match self.below(20) {
             0..=6 => {
@@ -386,7 +382,7 @@ impl World {
         }
     }
 
-    /// A declared type; the last ones are the likeliest.
+    /// A declared type, preferably a recent one.
     pub(super) fn decl_type(&mut self, depth: usize) -> Ty {
         let count = self.decls.len();
         let decl = if self.chance(60) { count - 1 - self.below(count.min(3)) } else { self.below(count) };
@@ -404,7 +400,7 @@ impl World {
         Ty::Decl(decl, arguments)
     }
 
-    /// How a module writes a type.
+    /// The type as written in a module.
     pub(super) fn text(&mut self, from: usize, ty: &Ty) -> String {
         match ty {
             Ty::Leaf(leaf) => leaf.text.to_owned(),
@@ -433,7 +429,7 @@ impl World {
         }
     }
 
-    /// An expression of this type, when one can be written; `known` says that the place gives it its type.
+    /// An expression of this type, if one exists. `known` means that the context fixes the type.
     pub(super) fn value(&mut self, from: usize, ty: &Ty, depth: usize) -> Option<String> {
         let facts = self.facts(ty);
         if facts.default && (depth == 0 || self.chance(15)) {
@@ -559,7 +555,7 @@ impl World {
         }
     }
 
-    /// `rest` says that fields may be taken from the default.
+    /// `rest` permits `..Default::default()`.
     pub(super) fn shape_value(
         &mut self,
         from: usize,

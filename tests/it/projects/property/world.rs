@@ -1,4 +1,4 @@
-//! The modules of a generated file: what is declared where, and by which of its names it is used.
+//! Modules of a generated file: their items and the names that each can use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,17 @@ use super::tree::Node;
 use super::ty::Decl;
 use crate::random::Random;
 
-/// A module of the file; the first one is the file itself.
+/// A module of the file; the first one is the file.
 pub(super) struct Module {
     path: Vec<&'static str>,
     style: Style,
-    /// What a `use` brings in: name → path.
+    /// Imported paths by name.
     uses: BTreeMap<String, String>,
-    /// Names that are taken.
     names: BTreeSet<String>,
     items: Vec<Node>,
 }
 
-/// How a module names what it takes from other crates.
+/// The style in which a module names foreign items.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Style {
     /// `use schemars::JsonSchema;`
@@ -26,11 +25,11 @@ pub(super) enum Style {
     Renamed,
     /// `#[derive(schemars::JsonSchema)]`
     Paths,
-    /// `use super::*;` of a module that has it all.
+    /// `use super::*;` with a parent that imports everything.
     Glob,
 }
 
-/// Names of other crates: how they are imported, renamed and written out.
+/// Foreign items: name, path and alias.
 const FOREIGN: [(&str, &str, &str); 14] = [
     ("CustomResource", "kube::CustomResource", "CR"),
     ("KubeSchema", "kube::KubeSchema", "Ruled"),
@@ -59,7 +58,6 @@ pub(super) struct World {
     grouped: bool,
 }
 
-/// What people call their types.
 const TYPES: [&str; 40] = [
     "Backup",
     "Bucket",
@@ -103,7 +101,6 @@ const TYPES: [&str; 40] = [
     "Volume",
 ];
 
-/// What people call their fields.
 const FIELDS: [&str; 44] = [
     "active",
     "address",
@@ -219,7 +216,7 @@ impl World {
         }
     }
 
-    /// A number that no name of this file has yet.
+    /// A number that is unique in this file.
     pub(super) fn number(&mut self) -> usize {
         self.count += 1;
         self.count
@@ -229,7 +226,7 @@ impl World {
         self.below(self.modules.len())
     }
 
-    /// A name for a type in a module, which no other type of the file has.
+    /// A type name that is unique in this file.
     pub(super) fn type_name(&mut self, module: usize) -> String {
         let name = if self.words.is_empty() {
             format!("Type{}", self.number())
@@ -241,7 +238,6 @@ impl World {
         name
     }
 
-    /// Different names for fields.
     pub(super) fn field_names(&mut self, count: usize) -> Vec<String> {
         let mut names = FIELDS.to_vec();
         self.shuffle(&mut names);
@@ -249,14 +245,14 @@ impl World {
         names.into_iter().map(str::to_owned).collect()
     }
 
-    /// Adds an item to a module.
+    /// Adds an item at a random position.
     pub(super) fn item(&mut self, module: usize, item: Node) {
         let items = &mut self.modules[module].items;
         let at = usize::try_from(self.random.below(items.len() as u64 + 1)).unwrap();
         items.insert(at, item);
     }
 
-    /// How a module writes a name of another crate.
+    /// The name of a foreign item in a module's style.
     pub(super) fn foreign(&self, module: usize, name: &str) -> String {
         let (_, path, renamed) = FOREIGN.iter().find(|(of, ..)| *of == name).unwrap();
         match self.modules[module].style {
@@ -271,7 +267,7 @@ impl World {
         }
     }
 
-    /// A path from one module to a name that another one declares, in one of the forms that mean the same.
+    /// A random form of the path from one module to a name of another.
     pub(super) fn path(&mut self, from: usize, to: usize, name: &str) -> String {
         let mut absolute = vec!["crate".to_owned(), self.file.clone()];
         absolute.extend(self.modules[to].path.iter().map(|&part| part.to_owned()));
@@ -289,7 +285,7 @@ impl World {
             0 => format!("{absolute}::{name}"),
             1 => format!("{relative}::{name}"),
             2 => {
-                // A re-export in the file, by another name.
+                // A renamed re-export in the file.
                 let again = format!("{name}{}", self.letter());
                 self.import(0, &format!("{}::{name}", self.relative(0, to)), &again);
                 let absolute = format!("crate::{}", self.file);
@@ -336,12 +332,12 @@ impl World {
         parts.join("::")
     }
 
-    /// The path of a module below the file, as the start of a longer one.
+    /// The path of a module in the file, as a prefix.
     pub(super) fn path_below(&self, module: usize) -> String {
         self.modules[module].path.iter().map(|part| format!("{part}::")).collect()
     }
 
-    /// Whether a module now has this name for this path.
+    /// Imports a path under a name. Returns false if the name is taken.
     fn import(&mut self, module: usize, path: &str, name: &str) -> bool {
         let module = &mut self.modules[module];
         if module.uses.get(name).is_some_and(|known| known == path) {
@@ -355,10 +351,9 @@ impl World {
         true
     }
 
-    /// The file.
     pub(super) fn print(mut self, head: String) -> Node {
         let mut order: Vec<usize> = (0..self.modules.len()).collect();
-        // Inner modules first, which then are items of those around them.
+        // Inner modules first: they become items of the outer ones.
         order.sort_by_key(|module| std::cmp::Reverse(self.modules[*module].path.len()));
         for module in order {
             let uses = self.uses(module);
@@ -379,7 +374,6 @@ impl World {
         unreachable!("the file is a module")
     }
 
-    /// The `use` declarations of a module.
     fn uses(&mut self, module: usize) -> Vec<Node> {
         let Module { style, path, uses, .. } = &self.modules[module];
         let visible = if path.is_empty() { "pub use" } else { "use" };

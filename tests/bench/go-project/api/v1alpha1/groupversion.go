@@ -18,7 +18,7 @@ type MemcachedList struct {
 	Items []Memcached `json:"items"`
 }
 
-// AddToScheme makes the kinds known to clients.
+// AddToScheme registers the kinds.
 func AddToScheme(scheme *runtime.Scheme) {
 	scheme.AddKnownTypes(GroupVersion, &Memcached{}, &MemcachedList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
