@@ -28,6 +28,7 @@ pub(crate) mod rbac;
 mod rbac_bytes;
 mod rbac_derive;
 mod rbac_lint;
+mod rbac_programs;
 mod reading;
 mod resolve;
 mod rooms;

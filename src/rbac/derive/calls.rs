@@ -1,6 +1,7 @@
 //! Calls: which function is meant, what it returns, and which requests it makes.
 
 mod callee;
+mod implementation;
 mod kube;
 mod macros;
 mod manager;
@@ -42,6 +43,8 @@ struct Call<'e> {
     receiver: Option<&'e Expr>,
     /// Its result is a future that is waited for.
     awaited: bool,
+    /// The trait that the path of the function names: `<Cluster as Store<Pod>>::api`.
+    named: Option<Ty>,
 }
 
 impl Call<'_> {
@@ -84,6 +87,7 @@ impl Reader<'_> {
             expected: expected.clone(),
             receiver: None,
             awaited: false,
+            named: path.and_then(|path| self.named_trait(frame, path)),
         };
         let Some(path) = path else {
             let called = self.expr(frame, function, &Ty::Unknown);
@@ -177,6 +181,7 @@ impl Reader<'_> {
     /// A call of a function of the tree, with its receiver if it has one.
     fn call_function(&mut self, frame: &mut Frame, id: FunctionId, receiver: Option<Ty>, call: &mut Call<'_>) -> Ty {
         let mut signature = self.types.signature(id, receiver.clone(), Some(&call.explicit));
+        self.infer_trait(frame, receiver.as_ref(), call, &signature);
         self.unify(&signature.output, &call.expected);
         // What closures are called with may follow from the other arguments.
         for closures in [false, true] {
@@ -244,7 +249,7 @@ impl Reader<'_> {
         }
         for (position, expr) in call.arguments.clone().into_iter().enumerate() {
             let name = position.to_string();
-            let declared = self.field_in(&owner, variant, &name);
+            let declared = self.declared_in(&owner, variant, &name);
             let found = self.expr(frame, expr, &declared);
             self.unify(&declared, &found);
             self.learn_field(item, variant, &name, &found);
@@ -258,8 +263,12 @@ impl Reader<'_> {
             let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
             let receiver = self.resolve(&receiver);
             let id = self.types.method(&receiver, &call.name).unwrap_or(id);
+            let named = call.named.take().or_else(|| self.types.is_trait(ty).then(|| ty.clone()));
+            call.named = named;
+            let id = self.implementation(frame, id, &receiver, call);
             return self.call_function(frame, id, Some(receiver), call);
         }
+        let id = self.implementation(frame, id, ty, call);
         self.call_function(frame, id, Some(ty.clone()), call)
     }
 
@@ -350,6 +359,7 @@ impl Reader<'_> {
             expected: expected.clone(),
             receiver: Some(&call.receiver),
             awaited,
+            named: None,
         };
         self.method_of(frame, receiver, &mut call)
     }
@@ -369,6 +379,7 @@ impl Reader<'_> {
             {
                 return self.manager_method(frame, of, *item, parts, call);
             }
+            let id = self.implementation(frame, id, &receiver, call);
             return self.call_function(frame, id, Some(receiver), call);
         }
         if let Ty::Item(..) = &receiver
@@ -398,6 +409,9 @@ impl Reader<'_> {
         }
         if let Ty::Table(rows) = receiver {
             return self.table_method(frame, rows, call);
+        }
+        if let Some(many) = self.types.iterated(receiver) {
+            return self.builtin_method(frame, &many, call);
         }
         let element = match receiver {
             Ty::Many(element) => (**element).clone(),

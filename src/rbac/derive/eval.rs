@@ -1,6 +1,6 @@
 //! What statements, patterns and expressions mean, in the order in which they run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use syn::{Block, Expr, Item, Lit, Member, Pat, Stmt};
 
@@ -9,7 +9,7 @@ use crate::source::{Namespace, Resolution};
 
 use super::active::{is_off, is_statement_off};
 use super::foreign::{Foreign, Kube};
-use super::frame::Frame;
+use super::frame::{BreakTarget, Frame};
 use super::lower::NameScope;
 use super::pattern::member;
 use super::read::Reader;
@@ -138,7 +138,10 @@ impl Reader<'_> {
                 base => self.expr(frame, base, expected),
             },
             Expr::Try(inner) => self.expr(frame, &inner.expr, expected),
-            Expr::Unary(inner) => self.expr(frame, &inner.expr, expected),
+            Expr::Unary(inner) => {
+                let value = self.expr(frame, &inner.expr, expected);
+                self.unary_operator(frame, inner, &value, expected).unwrap_or(value)
+            }
             Expr::Cast(inner) => {
                 let declared = self.types.lower(&frame.scope, &inner.ty);
                 let found = self.expr(frame, &inner.expr, &declared);
@@ -169,33 +172,19 @@ impl Reader<'_> {
                 self.many(frame, active, &wanted)
             }
             Expr::Repeat(array) => Ty::many(self.expr(frame, &array.expr, none)),
-            Expr::Block(inner) => self.block(frame, &inner.block, expected),
+            Expr::Block(inner) => match &inner.label {
+                Some(label) => self.breakable(frame, &inner.block, Some(label), false, expected),
+                None => self.block(frame, &inner.block, expected),
+            },
             Expr::Unsafe(inner) => self.block(frame, &inner.block, expected),
             Expr::Assign(inner) => self.assign(frame, inner),
-            Expr::Binary(inner) => {
-                let left = self.expr(frame, &inner.left, none);
-                // `cfg!(…) && …`
-                let skips = match inner.op {
-                    syn::BinOp::And(_) => self.decided(&frame.scope, &inner.left) == Some(false),
-                    syn::BinOp::Or(_) => self.decided(&frame.scope, &inner.left) == Some(true),
-                    _ => false,
-                };
-                if !skips {
-                    let right = self.expr(frame, &inner.right, none);
-                    if let (Ty::Text(left), Ty::Text(right), syn::BinOp::Add(_)) =
-                        (self.resolve(&left), self.resolve(&right), inner.op)
-                    {
-                        return Ty::text(&format!("{left}{right}"));
-                    }
-                }
-                match self.resolve(&left) {
-                    text if text.is_known_text() => text.general(),
-                    _ => Ty::Unknown,
-                }
-            }
+            Expr::Binary(inner) => self.binary(frame, inner, expected),
             Expr::Index(inner) => {
                 let base = self.expr(frame, &inner.expr, none);
-                self.expr(frame, &inner.index, none);
+                let index = self.expr(frame, &inner.index, none);
+                if let Some(output) = self.index_operator(frame, inner, &base, &index) {
+                    return output;
+                }
                 match (self.resolve(&base), &*inner.index) {
                     (many @ Ty::Many(_), Expr::Range(_)) => many,
                     (Ty::Map(value), _) => (*value).clone(),
@@ -206,6 +195,31 @@ impl Reader<'_> {
             Expr::Closure(closure) => self.closure(frame, closure, &[], expected),
             Expr::Macro(call) => self.macro_call(frame, &call.mac, expected),
             expr => self.control(frame, expr, expected),
+        }
+    }
+
+    fn binary(&mut self, frame: &mut Frame, inner: &syn::ExprBinary, expected: &Ty) -> Ty {
+        let left = self.expr(frame, &inner.left, &Ty::Unknown);
+        // `cfg!(…) && …`
+        let skips = match inner.op {
+            syn::BinOp::And(_) => self.decided(&frame.scope, &inner.left) == Some(false),
+            syn::BinOp::Or(_) => self.decided(&frame.scope, &inner.left) == Some(true),
+            _ => false,
+        };
+        if !skips {
+            let right = self.expr(frame, &inner.right, &Ty::Unknown);
+            if let (Ty::Text(left), Ty::Text(right), syn::BinOp::Add(_)) =
+                (self.resolve(&left), self.resolve(&right), inner.op)
+            {
+                return Ty::text(&format!("{left}{right}"));
+            }
+            if let Some(output) = self.binary_operator(frame, inner, &left, &right, expected) {
+                return output;
+            }
+        }
+        match self.resolve(&left) {
+            text if text.is_known_text() => text.general(),
+            _ => Ty::Unknown,
         }
     }
 
@@ -257,7 +271,10 @@ impl Reader<'_> {
                 let many = self.expr(frame, &inner.expr, none);
                 let elements = match self.resolve(&many) {
                     Ty::Table(rows) => rows.to_vec(),
-                    many => vec![self.types.element(&many)],
+                    many => {
+                        let many = self.types.iterated(&many).unwrap_or(many);
+                        vec![self.types.element(&many)]
+                    }
                 };
                 for element in elements {
                     frame.enter();
@@ -276,10 +293,46 @@ impl Reader<'_> {
                 Ty::Never
             }
             Expr::Continue(_) => Ty::Never,
+            Expr::Loop(inner) => self.breakable(frame, &inner.body, inner.label.as_ref(), true, expected),
+            Expr::Break(inner) => {
+                self.break_(frame, inner);
+                Ty::Never
+            }
             expr => {
                 syn::visit::visit_expr(&mut Parts { reader: self, frame }, expr);
-                if matches!(expr, Expr::Break(_)) { Ty::Never } else { Ty::Unknown }
+                Ty::Unknown
             }
+        }
+    }
+
+    /// A loop or a labeled block, with the values of each `break`.
+    fn breakable(
+        &mut self,
+        frame: &mut Frame,
+        body: &Block,
+        label: Option<&syn::Label>,
+        is_loop: bool,
+        expected: &Ty,
+    ) -> Ty {
+        let label = label.map(|label| label.name.ident.to_string());
+        frame.targets.push(BreakTarget { label, is_loop, expected: expected.clone(), value: Ty::Never });
+        let value = self.block(frame, body, if is_loop { &Ty::Unknown } else { expected });
+        let broken = frame.targets.pop().map_or(Ty::Never, |target| target.value);
+        if is_loop { broken } else { self.resolve(&value).join(&broken) }
+    }
+
+    fn break_(&mut self, frame: &mut Frame, inner: &syn::ExprBreak) {
+        let Some(value) = &inner.expr else { return };
+        let label = inner.label.as_ref().map(|label| label.ident.to_string());
+        let is_meant = |target: &BreakTarget| match &label {
+            Some(_) => target.label == label,
+            None => target.is_loop,
+        };
+        let target = frame.targets.iter().rposition(is_meant);
+        let expected = target.map_or(Ty::Unknown, |at| frame.targets[at].expected.clone());
+        let found = self.expr(frame, value, &expected);
+        if let Some(at) = target {
+            frame.targets[at].value = frame.targets[at].value.join(&self.resolve(&found));
         }
     }
 
@@ -330,7 +383,17 @@ impl Reader<'_> {
     }
 
     fn assign(&mut self, frame: &mut Frame, inner: &syn::ExprAssign) -> Ty {
-        let declared = self.expr(frame, &inner.left, &Ty::Unknown);
+        let found = self.expr(frame, &inner.left, &Ty::Unknown);
+        let declared = match &*inner.left {
+            Expr::Field(field) => {
+                let base = self.expr(frame, &field.base, &Ty::Unknown);
+                match self.resolve(&base) {
+                    base @ Ty::Item(..) => self.declared_in(&base, None, &member(&field.member)),
+                    _ => found,
+                }
+            }
+            _ => found,
+        };
         let value = self.expr(frame, &inner.right, &declared);
         self.unify(&declared, &value);
         let value = self.resolve(&value);
@@ -382,7 +445,7 @@ impl Reader<'_> {
             inner.fields.iter().filter(|field| !is_off(self.tree, frame.scope.module, &field.attrs)).collect::<Vec<_>>()
         {
             let name = member(&field.member);
-            let declared = self.field_in(&owner, variant.as_deref(), &name);
+            let declared = self.declared_in(&owner, variant.as_deref(), &name);
             let value = self.expr(frame, &field.expr, &declared);
             self.unify(&declared, &value);
             if let Ty::Item(item, _) = &owner {
@@ -470,7 +533,7 @@ fn spelled(fields: &BTreeMap<String, Ty>) -> Option<Ty> {
     if fields.contains_key("plural") && plural.is_none() {
         return None;
     }
-    Some(Ty::Dynamic(BTreeSet::from([Resource::spelled(&text("group")?, &kind, plural.as_deref())])))
+    Some(Ty::dynamic([Resource::spelled(&text("group")?, &kind, plural.as_deref())]))
 }
 
 /// `object.metadata.namespace`
@@ -484,7 +547,7 @@ fn diverges(expr: &Expr) -> bool {
     match expr {
         Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,
         Expr::Macro(call) => ends_function(&call.mac),
-        Expr::Block(inner) => block_diverges(&inner.block),
+        Expr::Block(inner) => block_diverges(&inner.block) && inner.label.is_none(),
         _ => false,
     }
 }

@@ -14,13 +14,26 @@ impl Reader<'_> {
     /// The type of a field of a struct, or of a variant of an enum.
     pub(super) fn field_in(&mut self, owner: &Ty, variant: Option<&str>, field: &str) -> Ty {
         let Some(variant) = variant else { return self.field(owner, field) };
-        let tree = self.tree;
-        let Ty::Item(item, arguments) = owner else { return Ty::Unknown };
-        let Item::Enum(declared) = tree.item(*item) else { return Ty::Unknown };
-        let Some(found) = declared.variants.iter().find(|found| found.ident == variant) else { return Ty::Unknown };
+        let Ty::Item(item, _) = owner else { return Ty::Unknown };
         let known = self.fields.get(*item, &format!("{variant}.{field}"));
-        let found = self.declared_field(*item, &declared.generics, arguments, &found.fields, field);
-        found.unwrap_or(Ty::Unknown).refine(&known)
+        self.declared_in(owner, Some(variant), field).refine(&known)
+    }
+
+    /// The type of a field that is assigned: as it is declared, so that other assignments do not decide about this one.
+    pub(super) fn declared_in(&mut self, owner: &Ty, variant: Option<&str>, field: &str) -> Ty {
+        let tree = self.tree;
+        let Ty::Item(item, arguments) = owner else { return self.field_in(owner, variant, field) };
+        let (generics, fields) = match (tree.item(*item), variant) {
+            (Item::Struct(declared), None) => (&declared.generics, &declared.fields),
+            (Item::Enum(declared), Some(variant)) => {
+                let Some(found) = declared.variants.iter().find(|found| found.ident == variant) else {
+                    return Ty::Unknown;
+                };
+                (&declared.generics, &found.fields)
+            }
+            _ => return Ty::Unknown,
+        };
+        self.declared_field(*item, generics, arguments, fields, field).unwrap_or(Ty::Unknown)
     }
 
     pub(super) fn field(&mut self, ty: &Ty, name: &str) -> Ty {

@@ -1,7 +1,8 @@
-//! What fields hold beyond their declared types.
+//! The values of fields beyond their declared types.
 //!
-//! A field whose every assignment in the tree is the own namespace holds the own namespace. What a constructor is given
-//! counts where it is called; if nobody calls it, or anything else is assigned, nothing is known of the field.
+//! A field whose every assignment in the tree is the own namespace holds the own namespace. An argument of a constructor
+//! counts where the constructor is called; without a caller, or with any other assignment, the namespace is not known. A field
+//! that is assigned dynamic kinds holds all of them, and unknown ones if any assignment does not spell them out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,20 +28,21 @@ enum Source {
 
 #[derive(Debug, Default)]
 pub(super) struct Fields {
-    /// Types of assigned values that are more precise than the declared ones.
+    /// Types of assigned values that are more precise than the declared ones, from the last pass.
     values: BTreeMap<Field, Ty>,
-    /// The fields that hold the own namespace or a client of another cluster, as the last pass found out.
+    /// The fields that hold the own namespace or a client of another cluster, from the last pass.
     certain: BTreeMap<Field, Ty>,
-    /// What this pass has seen.
+    /// The assignments of this pass.
     sources: BTreeMap<Field, BTreeSet<(Source, Option<RunId>)>>,
+    /// The assigned values of this pass, joined for each run.
+    assigned: BTreeMap<Field, BTreeMap<Option<RunId>, Ty>>,
     /// Names of fields that are assigned through a value of unknown type.
     tainted: BTreeSet<String>,
-    learned: bool,
 }
 
 impl Fields {
     pub(super) fn start(&mut self) {
-        (self.learned, self.sources, self.tainted) = Default::default();
+        (self.assigned, self.sources, self.tainted) = Default::default();
     }
 
     /// Ends a pass. True when another one may find more.
@@ -57,8 +59,10 @@ impl Fields {
             is_certain.then(|| (field.clone(), value))
         };
         let certain: BTreeMap<Field, Ty> = self.sources.iter().filter_map(certain).collect();
-        let changed = self.learned || certain != self.certain;
-        self.certain = certain;
+        let values: BTreeMap<Field, Ty> =
+            self.assigned.iter().filter_map(|(field, runs)| Some((field.clone(), joined(runs, live)?))).collect();
+        let changed = values != self.values || certain != self.certain;
+        (self.certain, self.values) = (certain, values);
         changed
     }
 
@@ -73,20 +77,13 @@ impl Fields {
             _ => Some(Source::Other),
         };
         self.sources.entry(key.clone()).or_default().extend(source.map(|source| (source, run)));
-        let telling = |ty: &Ty| matches!(ty, Ty::Dynamic(_)) || matches!(ty, Ty::Api(_, reach) if !reach.is_empty());
-        if !value.any(&telling) {
-            return;
-        }
-        let joined = self.values.get(&key).map_or_else(|| value.clone(), |known| known.join(value));
-        let joined = joined.map(&|part| match part {
+        let closed = value.map(&|part| match part {
             Ty::Infer(_) => Some(Ty::Unknown),
             part if part.is_known_text() => Some(part.general()),
             _ => None,
         });
-        if self.values.get(&key) != Some(&joined) {
-            self.values.insert(key, joined);
-            self.learned = true;
-        }
+        let known = self.assigned.entry(key).or_default().entry(run).or_insert(Ty::Never);
+        *known = known.join(&closed);
     }
 
     /// Notes an assignment to a field of this name, on a value of unknown type.
@@ -99,6 +96,18 @@ impl Fields {
         let key = (item, field.to_owned());
         self.certain.get(&key).or_else(|| self.values.get(&key)).cloned().unwrap_or(Ty::Unknown)
     }
+}
+
+/// The values of all runs that count, or else of all runs; `None` if they say no more than the declared type.
+fn joined(runs: &BTreeMap<Option<RunId>, Ty>, live: &Live) -> Option<Ty> {
+    let telling = |ty: &Ty| matches!(ty, Ty::Dynamic(_)) || matches!(ty, Ty::Api(_, reach) if !reach.is_empty());
+    let join = |values: Vec<&Ty>| values.into_iter().fold(Ty::Never, |all, value| all.join(value));
+    let counted = runs.iter().filter(|(run, _)| live.weight(**run) == Weight::Counts).map(|(_, value)| value).collect();
+    let joined = match join(counted) {
+        Ty::Never => join(runs.values().collect()),
+        counted => counted,
+    };
+    joined.any(&telling).then_some(joined)
 }
 
 /// The name of a field without the variant.

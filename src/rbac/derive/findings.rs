@@ -114,6 +114,18 @@ impl Findings {
                 runs.insert(found.site.run);
                 continue;
             };
+            if types.kinds.has_others(&kind) {
+                let new = (
+                    origin.clone(),
+                    without_kind(&found.call),
+                    BTreeSet::new(),
+                    types.why(module, &kind),
+                    BTreeSet::new(),
+                );
+                let (.., verbs, _, runs) = open.entry((location.clone(), false)).or_insert(new);
+                verbs.insert(found.verb.clone());
+                runs.insert(found.site.run);
+            }
             answered.entry(location.clone()).or_default().insert(found.site.run);
             for resource in resources {
                 let plural = match &found.sub {

@@ -30,11 +30,28 @@ pub(super) struct Frame {
     pub(super) nested: BTreeMap<String, FunctionId>,
     pub(super) output: Ty,
     pub(super) returned: Ty,
+    /// The loops and labeled blocks around, with the values that a `break` gives them.
+    pub(super) targets: Vec<BreakTarget>,
+}
+
+#[derive(Debug)]
+pub(super) struct BreakTarget {
+    pub(super) label: Option<String>,
+    pub(super) is_loop: bool,
+    pub(super) expected: Ty,
+    pub(super) value: Ty,
 }
 
 impl Frame {
     pub(super) fn of(scope: NameScope) -> Self {
-        Self { scope, locals: vec![BTreeMap::new()], nested: BTreeMap::new(), output: Ty::Unknown, returned: Ty::Never }
+        Self {
+            scope,
+            locals: vec![BTreeMap::new()],
+            nested: BTreeMap::new(),
+            output: Ty::Unknown,
+            returned: Ty::Never,
+            targets: Vec::new(),
+        }
     }
 
     pub(super) fn location(&self, span: Span) -> Location {

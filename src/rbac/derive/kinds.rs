@@ -63,9 +63,14 @@ impl<'a> Kinds<'a> {
                 }])
             }
             Ty::Item(item, _) => Some(vec![self.declared.get(item)?.clone()]),
-            Ty::Dynamic(kinds) => Some(kinds.iter().cloned().collect()),
+            Ty::Dynamic(kinds) => Some(kinds.iter().flatten().cloned().collect()),
             _ => None,
         }
+    }
+
+    /// Returns true if a type stands for resources besides those of [`Self::resources`].
+    pub(super) fn has_others(&self, ty: &Ty) -> bool {
+        matches!(self.named(ty), Ty::Dynamic(kinds) if kinds.contains(&None))
     }
 
     /// A type of k8s-openapi by its path below the crate, whatever its version.

@@ -10,7 +10,7 @@ use crate::k8s;
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
 use super::foreign::{Foreign, Kube, is_k8s, is_kube};
-use super::index::{ImplId, Index};
+use super::index::{ImplBlock, ImplId, Index};
 use super::kinds::Kinds;
 use super::manager;
 use super::table;
@@ -24,11 +24,22 @@ pub(super) struct NameScope {
     pub(super) generics: Generics,
     /// `use` inside a function: the path of each name.
     pub(super) uses: BTreeMap<String, syn::Path>,
+    /// The traits of the tree that bound a type parameter or `Self`, with their type arguments.
+    pub(super) bounds: BTreeMap<String, Vec<Ty>>,
+    /// The `impl` block around, whose associated types `Self::Name` means.
+    pub(super) block: Option<ImplId>,
 }
 
 impl NameScope {
     pub(super) fn new(module: ModuleId) -> Self {
-        Self { module, itself: None, generics: Generics::new(), uses: BTreeMap::new() }
+        Self {
+            module,
+            itself: None,
+            generics: Generics::new(),
+            uses: BTreeMap::new(),
+            bounds: BTreeMap::new(),
+            block: None,
+        }
     }
 }
 
@@ -113,7 +124,7 @@ impl<'a> Lowering<'a> {
             Ty::Foreign(Foreign::Unresolved(name), _) => {
                 format!("the type `{name}` is not found; a macro that is not read may declare it")
             }
-            Ty::Foreign(Foreign::Kube(Kube::DynamicObject), _) => {
+            Ty::Foreign(Foreign::Kube(Kube::DynamicObject), _) | Ty::Dynamic(_) => {
                 "the kind is not spelled out in the source".to_owned()
             }
             Ty::Foreign(found, _) => {
@@ -127,7 +138,7 @@ impl<'a> Lowering<'a> {
 
     pub(super) fn dynamic(&self, kind: &Ty) -> Option<Ty> {
         let resources = self.kinds.resources(&self.inferred.resolve(kind))?;
-        Some(Ty::Dynamic(resources.into_iter().collect()))
+        Some(Ty::dynamic(resources))
     }
 
     pub(super) fn tree_variant(&self, ty: &Ty, name: &str) -> bool {
@@ -168,7 +179,12 @@ impl<'a> Lowering<'a> {
                 None => self.lower_path(scope, &ty.path),
                 Some(itself) => {
                     let of = self.lower(scope, &itself.ty);
-                    self.associated_type(&of, ty.path.segments.last())
+                    let named = itself.position.checked_sub(1).and_then(|at| ty.path.segments.get(at));
+                    self.associated_type(&of, ty.path.segments.last(), |block| {
+                        let path = block.item.trait_.as_ref().map(|(path, _)| path);
+                        let last = path.and_then(|path| path.segments.last());
+                        named.is_none_or(|named| last.is_some_and(|last| last.ident == named.ident))
+                    })
                 }
             },
             Type::ImplTrait(ty) => self.bounds(scope, &ty.bounds).unwrap_or(Ty::Unknown),
@@ -218,7 +234,13 @@ impl<'a> Lowering<'a> {
         } else if name == "Self" || scope.generics.contains_key(&name) {
             let of = if name == "Self" { scope.itself.clone() } else { scope.generics.get(&name).cloned() };
             return match of {
-                Some(of) if path.segments.len() == 2 => self.associated_type(&of, path.segments.last()),
+                Some(of) if path.segments.len() == 2 => {
+                    let block = scope.block.filter(|_| name == "Self");
+                    match self.associated_type(&of, path.segments.last(), |found| Some(found.id) == block) {
+                        Ty::Unknown => self.associated_type(&of, path.segments.last(), |_| true),
+                        found => found,
+                    }
+                }
                 _ => Ty::Unknown,
             };
         }
@@ -239,7 +261,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// What a type of the tree or a resource has as an associated type.
-    fn associated_type(&mut self, of: &Ty, name: Option<&syn::PathSegment>) -> Ty {
+    pub(super) fn associated_type(
+        &mut self,
+        of: &Ty,
+        name: Option<&syn::PathSegment>,
+        is_meant: impl Fn(&ImplBlock<'a>) -> bool,
+    ) -> Ty {
         let (of, Some(name)) = (self.inferred.resolve(of), name.map(|name| name.ident.to_string())) else {
             return Ty::Unknown;
         };
@@ -256,6 +283,9 @@ impl<'a> Lowering<'a> {
             return Ty::Unknown;
         }
         for block in self.index.associated.get(&name).cloned().unwrap_or_default() {
+            if !is_meant(&block) {
+                continue;
+            }
             let implemented = self.implemented(block);
             if matches!(implemented, Ty::Param(_) | Ty::Unknown) || !self.may_be(&implemented, &of) {
                 continue;
@@ -276,7 +306,7 @@ impl<'a> Lowering<'a> {
             Item::Struct(item) => &item.generics,
             Item::Enum(item) => &item.generics,
             Item::Union(item) => &item.generics,
-            Item::Trait(_) => return Ty::Item(item, Vec::new()),
+            Item::Trait(item) => &item.generics,
             Item::Type(alias) => {
                 let mut scope = NameScope::new(self.tree.module(item));
                 scope.generics = self.bind_generics(&scope, &alias.generics, &arguments);
@@ -368,6 +398,20 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// The traits of the tree among bounds.
+    pub(super) fn traits<P>(&mut self, scope: &NameScope, bounds: &Punctuated<TypeParamBound, P>) -> Vec<Ty> {
+        let mut found = Vec::new();
+        for bound in bounds {
+            let TypeParamBound::Trait(bound) = bound else { continue };
+            let Resolution::Local(item) = self.resolve(scope, &bound.path, Namespace::Types) else { continue };
+            if matches!(self.tree.item(item), Item::Trait(_)) {
+                let arguments = self.turbofish(scope, &bound.path);
+                found.push(self.lower_item(item, arguments));
+            }
+        }
+        found
+    }
+
     /// What bounds say of the shape of a value: a future is its output, an iterator is many.
     pub(super) fn bounds<P>(&mut self, scope: &NameScope, bounds: &Punctuated<TypeParamBound, P>) -> Option<Ty> {
         bounds.iter().find_map(|bound| {
@@ -398,7 +442,8 @@ impl<'a> Lowering<'a> {
                 "Deref" => Some(self.lower(scope, associated("Target")?)),
                 _ => match self.resolve(scope, &bound.path, Namespace::Types) {
                     Resolution::Local(item) if matches!(self.tree.item(item), Item::Trait(_)) => {
-                        Some(Ty::Item(item, Vec::new()))
+                        let arguments = self.arguments(scope, &last.arguments);
+                        Some(self.lower_item(item, arguments))
                     }
                     _ => None,
                 },

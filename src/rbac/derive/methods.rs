@@ -29,6 +29,7 @@ impl Lowering<'_> {
         let of = self.lower(&scope, &block.item.self_ty);
         self.inferred.unify(&of, &itself);
         scope.itself = Some(itself);
+        scope.block = Some(block.id);
         scope
     }
 
@@ -52,6 +53,7 @@ impl Lowering<'_> {
                 Some(Owner::Trait(_, item)) => {
                     let fits = match ty {
                         Ty::Item(of, _) if *of == item => true,
+                        of if self.is_trait(of) => self.inherits(of, item),
                         Ty::Param(_) => true,
                         Ty::Unknown | Ty::Infer(_) => false,
                         ty => self.implements(ty, item),
@@ -67,6 +69,10 @@ impl Lowering<'_> {
         let by_both = matches!((default, blanket), (Some((_, one)), Some((_, other))) if one == other);
         let found = if by_both { blanket } else { default.or(blanket) };
         found.map(|(id, _)| id)
+    }
+
+    pub(super) fn is_trait(&self, ty: &Ty) -> bool {
+        matches!(ty, Ty::Item(item, _) if matches!(self.tree.item(*item), syn::Item::Trait(_)))
     }
 
     fn implements(&mut self, ty: &Ty, of: ItemRef) -> bool {
@@ -99,6 +105,20 @@ impl Lowering<'_> {
             table @ Ty::Table(_) => self.element(&table.general()),
             _ => Ty::Unknown,
         }
+    }
+
+    /// The elements of a type of the tree that implements `Iterator` or `IntoIterator`.
+    pub(super) fn iterated(&mut self, ty: &Ty) -> Option<Ty> {
+        if !matches!(ty, Ty::Item(..)) {
+            return None;
+        }
+        let name = syn::PathSegment::from(syn::Ident::new("Item", proc_macro2::Span::call_site()));
+        let element = self.associated_type(ty, Some(&name), |block| {
+            let path = block.item.trait_.as_ref().map(|(path, _)| path);
+            let last = path.and_then(|path| path.segments.last());
+            last.is_some_and(|last| ["Iterator", "IntoIterator", "Stream"].iter().any(|name| last.ident == name))
+        });
+        (element != Ty::Unknown).then(|| Ty::many(element))
     }
 
     /// What `Deref` makes of a type of the tree.

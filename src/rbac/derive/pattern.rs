@@ -1,8 +1,9 @@
 //! What the names in a pattern stand for.
 
-use syn::{Member, Pat};
+use syn::punctuated::Punctuated;
+use syn::{Item, Member, Pat, Token};
 
-use crate::source::{Namespace, Resolution};
+use crate::source::{ItemRef, Namespace, Resolution};
 
 use super::frame::Frame;
 use super::read::Reader;
@@ -35,7 +36,7 @@ impl Reader<'_> {
             }
             Pat::Tuple(pattern) => {
                 let known = self.resolve(ty);
-                for (position, inner) in pattern.elems.iter().enumerate() {
+                for (position, inner) in positions(&pattern.elems, known.parts().len()) {
                     self.bind(frame, inner, &known.part(position));
                 }
             }
@@ -51,7 +52,8 @@ impl Reader<'_> {
                 }
             }
             Pat::TupleStruct(pattern) => {
-                for (position, inner) in pattern.elems.iter().enumerate() {
+                let declared = if has_rest(&pattern.elems) { self.pattern_len(frame, &pattern.path) } else { 0 };
+                for (position, inner) in positions(&pattern.elems, declared) {
                     let part = self.pattern_field(frame, &pattern.path, &position.to_string(), ty);
                     self.bind(frame, inner, &part);
                 }
@@ -70,6 +72,35 @@ impl Reader<'_> {
         }
     }
 
+    /// The struct of a pattern, or the enum and its variant.
+    fn pattern_item(&self, frame: &Frame, path: &syn::Path) -> Option<(ItemRef, Option<String>)> {
+        let resolved = |namespace| match self.types.resolve(&frame.scope, path, namespace) {
+            Resolution::Local(item) => Some((item, None)),
+            Resolution::Member(item, variant) => Some((item, Some(variant))),
+            _ => None,
+        };
+        let of_self = || match (path.segments.first(), &frame.scope.itself) {
+            (Some(first), Some(Ty::Item(item, _))) if first.ident == "Self" => {
+                let last = path.segments.last().map(|last| last.ident.to_string());
+                Some((*item, last.filter(|_| path.segments.len() > 1)))
+            }
+            _ => None,
+        };
+        resolved(Namespace::Values).or_else(|| resolved(Namespace::Types)).or_else(of_self)
+    }
+
+    /// The number of fields of a tuple struct or variant.
+    fn pattern_len(&self, frame: &Frame, path: &syn::Path) -> usize {
+        let Some((item, variant)) = self.pattern_item(frame, path) else { return 0 };
+        match (self.tree.item(item), variant) {
+            (Item::Struct(found), None) => found.fields.len(),
+            (Item::Enum(found), Some(variant)) => {
+                found.variants.iter().find(|found| found.ident == variant).map_or(0, |found| found.fields.len())
+            }
+            _ => 0,
+        }
+    }
+
     /// The type of a field in a pattern: `Some(x)` and `Ok(x)` are what they wrap.
     fn pattern_field(&mut self, frame: &Frame, path: &syn::Path, field: &str, ty: &Ty) -> Ty {
         let last = path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
@@ -81,19 +112,7 @@ impl Reader<'_> {
             }
         }
         let known = self.resolve(ty);
-        let resolved = |namespace| match self.types.resolve(&frame.scope, path, namespace) {
-            Resolution::Local(item) => Some((item, None)),
-            Resolution::Member(item, variant) => Some((item, Some(variant))),
-            _ => None,
-        };
-        let of_self = || match (path.segments.first(), &frame.scope.itself) {
-            (Some(first), Some(Ty::Item(item, _))) if first.ident == "Self" => {
-                Some((*item, (path.segments.len() > 1).then(|| last.clone())))
-            }
-            _ => None,
-        };
-        let item = resolved(Namespace::Values).or_else(|| resolved(Namespace::Types)).or_else(of_self);
-        let Some((item, variant)) = item else {
+        let Some((item, variant)) = self.pattern_item(frame, path) else {
             // An event of a finalizer or watcher holds the object.
             return if EVENTS.contains(&last.as_str()) { known } else { Ty::Unknown };
         };
@@ -104,6 +123,21 @@ impl Reader<'_> {
         };
         self.field_in(&owner, variant.as_deref(), field)
     }
+}
+
+/// Returns true if `..` stands for elements of a pattern.
+fn has_rest(patterns: &Punctuated<Pat, Token![,]>) -> bool {
+    patterns.iter().any(|pattern| matches!(pattern, Pat::Rest(_)))
+}
+
+/// The patterns of a tuple of `len` elements with their positions: those behind `..` count from the end.
+fn positions(patterns: &Punctuated<Pat, Token![,]>, len: usize) -> Vec<(usize, &Pat)> {
+    let rest = patterns.iter().position(|pattern| matches!(pattern, Pat::Rest(_)));
+    let position = |at: usize| match rest {
+        Some(rest) if at > rest => (len + at).checked_sub(patterns.len()),
+        _ => Some(at),
+    };
+    patterns.iter().enumerate().filter_map(|(at, pattern)| Some((position(at)?, pattern))).collect()
 }
 
 /// The variants of events of kube that hold an object.

@@ -168,6 +168,7 @@ impl<'a> Reader<'a> {
 
     /// The result of a call. While its type arguments are not inferred, the run waits for the end of the caller.
     pub(super) fn enter(&mut self, signature: Signature) -> Ty {
+        self.infer_bounds(&signature.scope);
         let open = |ty: &Ty| self.resolve(ty).any(&|part| matches!(part, Ty::Infer(_)));
         if signature.scope.generics.values().any(open) {
             let output = self.resolve(&signature.output);
@@ -186,6 +187,7 @@ impl<'a> Reader<'a> {
     fn run_later(&mut self, start: usize) {
         while self.later.len() > start {
             let signature = self.later.remove(start);
+            self.infer_bounds(&signature.scope);
             self.run(signature);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::index::{FunctionId, Owner};
 use super::lower::{Lowering, NameScope, bounds_of};
-use super::types::{Generics, Ty};
+use super::types::Ty;
 
 #[derive(Debug)]
 pub(super) struct Signature {
@@ -15,8 +15,7 @@ pub(super) struct Signature {
 
 impl Lowering<'_> {
     /// Type parameters: to be inferred from a call, or as they are.
-    fn parameters(&mut self, scope: &NameScope, declared: &[&syn::Generics], is_called: bool) -> Generics {
-        let mut scope = scope.clone();
+    fn parameters(&mut self, scope: &mut NameScope, declared: &[&syn::Generics], is_called: bool) {
         for generics in declared {
             for parameter in generics.type_params() {
                 let name = parameter.ident.to_string();
@@ -28,7 +27,9 @@ impl Lowering<'_> {
             for parameter in generics.type_params() {
                 let bounds = bounds_of(generics, &parameter.ident).into_iter().cloned();
                 let bounds: syn::punctuated::Punctuated<_, syn::Token![+]> = bounds.collect();
-                let shape = self.bounds(&scope, &bounds);
+                let traits = self.traits(scope, &bounds);
+                scope.bounds.insert(parameter.ident.to_string(), traits);
+                let shape = self.bounds(scope, &bounds);
                 // A bound by a trait of the tree says which methods there are, not what the type is.
                 if let Some(shape) =
                     shape.filter(|shape| !matches!(shape, Ty::Item(..) | Ty::Foreign(..) | Ty::Unknown))
@@ -43,7 +44,6 @@ impl Lowering<'_> {
                 }
             }
         }
-        scope.generics
     }
 
     /// A function as it is called with the type arguments that are written, or as it is by itself.
@@ -51,10 +51,11 @@ impl Lowering<'_> {
         let function = self.index.get(id).clone();
         let mut scope = NameScope::new(function.module);
         let declared: Vec<_> = function.generics().collect();
-        scope.generics = self.parameters(&scope, &declared, explicit.is_some());
+        self.parameters(&mut scope, &declared, explicit.is_some());
         scope.itself.clone_from(&itself);
         match function.owner {
             Some(Owner::Impl(block, _)) => {
+                scope.block = Some(block.id);
                 let of = self.lower(&scope, &block.item.self_ty);
                 if let Some(itself) = &itself {
                     self.inferred.unify(&of, itself);
@@ -62,8 +63,17 @@ impl Lowering<'_> {
                 let of = self.inferred.resolve(&of);
                 scope.itself = Some(itself.map_or(of.clone(), |itself| of.refine(&itself)));
             }
-            Some(Owner::Trait(..)) if itself.is_none() => scope.itself = Some(Ty::Param("Self".into())),
-            _ => {}
+            Some(Owner::Trait(declared, item)) => {
+                let arguments = declared.generics.type_params();
+                let arguments = arguments.filter_map(|found| scope.generics.get(&found.ident.to_string()).cloned());
+                let mut traits = vec![Ty::Item(item, arguments.collect())];
+                traits.extend(self.traits(&scope, &declared.supertraits));
+                scope.bounds.insert("Self".to_owned(), traits);
+                if itself.is_none() {
+                    scope.itself = Some(Ty::Param("Self".into()));
+                }
+            }
+            None => {}
         }
         let parameters = function.inputs(self.tree).map(|input| self.lower(&scope, &input.ty)).collect();
         let output = self.lower_return(&scope, &function.signature.output);

@@ -268,8 +268,8 @@ pub(super) fn foreign(path: &[String]) -> Foreign {
         (_, "var") if inner.iter().any(|part| part == "env") => Foreign::Variable,
         (_, "read_to_string") => Foreign::File,
         ("std" | "tokio" | "futures" | "futures_util", name) => match name {
-            "abortable" | "block_in_place" | "block_on" | "Borrowed" | "iter" | "join_all" | "Owned" | "pin"
-            | "ready" | "replace" | "select_all" | "spawn" | "spawn_blocking" | "spawn_local" | "take"
+            "abortable" | "block_in_place" | "block_on" | "Borrowed" | "identity" | "iter" | "join_all" | "Owned"
+            | "pin" | "ready" | "replace" | "select_all" | "spawn" | "spawn_blocking" | "spawn_local" | "take"
             | "try_join_all" | "unconstrained" => Foreign::Argument(0),
             "timeout" | "timeout_at" => Foreign::Argument(1),
             "join" | "try_join" | "zip" => Foreign::All,

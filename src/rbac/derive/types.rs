@@ -43,8 +43,8 @@ pub(super) enum Ty {
     ObjectNamespace,
     /// A `Client` of another cluster, or what one is made from.
     Elsewhere(Kube),
-    /// A `GroupVersionKind` or `ApiResource` of literals.
-    Dynamic(BTreeSet<Resource>),
+    /// A `GroupVersionKind` or `ApiResource` of literals; `None` stands for others that no literals spell out.
+    Dynamic(BTreeSet<Option<Resource>>),
     /// A `kube::api::Patch`: of server-side apply, or another one.
     Patch {
         apply: bool,
@@ -86,6 +86,11 @@ impl Ty {
     /// `Api` of a kind, with where its requests go.
     pub(super) fn reaching(kind: Self, scope: RequestScope) -> Self {
         Self::Api(Rc::new(kind), BTreeSet::from([Reach::Here(scope)]))
+    }
+
+    /// A `GroupVersionKind` or `ApiResource` of these resources.
+    pub(super) fn dynamic(resources: impl IntoIterator<Item = Resource>) -> Self {
+        Self::Dynamic(resources.into_iter().map(Some).collect())
     }
 
     pub(super) fn function(inputs: impl IntoIterator<Item = Self>, output: Self) -> Self {
@@ -235,16 +240,26 @@ impl Ty {
         }
     }
 
+    /// The type where each kind that literals spell out may be another one as well.
+    pub(super) fn with_others(&self) -> Self {
+        self.map(&|part| match part {
+            Self::Dynamic(kinds) => Some(Self::Dynamic(kinds.iter().cloned().chain([None]).collect())),
+            _ => None,
+        })
+    }
+
     /// Widens a known value to its type.
     pub(super) fn general(&self) -> Self {
         match self {
             text if text.is_known_text() => Self::foreign(Foreign::String),
             Self::Elsewhere(of) => Self::kube(of.clone()),
-            Self::Dynamic(_) => Self::kube(Kube::ApiResource),
+            Self::Dynamic(kinds) if !kinds.contains(&None) => Self::kube(Kube::ApiResource),
             Self::Patch { apply: false } => Self::kube(Kube::Patch),
             Self::Table(rows) => Self::many(rows.iter().fold(Self::Never, |all, row| all.join(row))),
             Self::Api(kind, reach) => match &**kind {
-                Self::Dynamic(_) => Self::Api(Rc::new(Self::kube(Kube::DynamicObject)), reach.clone()),
+                Self::Dynamic(kinds) if !kinds.contains(&None) => {
+                    Self::Api(Rc::new(Self::kube(Kube::DynamicObject)), reach.clone())
+                }
                 _ => self.clone(),
             },
             other => other.clone(),
@@ -258,7 +273,9 @@ impl Ty {
             (Self::Never, other) | (other, Self::Never) => other.clone(),
             // A type that is still to be inferred says more than nothing.
             (open @ Self::Infer(_), Self::Unknown) => open.clone(),
-            (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => known.general(),
+            (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => {
+                known.with_others().general()
+            }
             (Self::Table(_), other) => self.general().join(&other.general()),
             (one, Self::Table(_)) => one.join(&other.general()),
             // It may be the cluster that the operator is in.
@@ -267,6 +284,9 @@ impl Ty {
             (Self::Patch { apply: one }, Self::Patch { apply: other }) => Self::Patch { apply: *one || *other },
             (one, other) if one.is_known_text() && (other.is_known_text() || matches!(other, Self::Foreign(..))) => {
                 one.general()
+            }
+            (known @ Self::Dynamic(_), Self::Foreign(..)) | (Self::Foreign(..), known @ Self::Dynamic(_)) => {
+                known.with_others()
             }
             (Self::Dynamic(_) | Self::Patch { apply: false }, other) | (other, Self::Dynamic(_)) => other.clone(),
             (one, other) if one.is_known_text() => other.clone(),

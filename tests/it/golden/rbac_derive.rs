@@ -91,7 +91,7 @@ version = \"0.1.0\"
 dependencies = [\"helper\", \"k8s-openapi\", \"kube\", \"kube-coordinate\", \"kube-leader-election\", \"kube-lease-manager\", \"kubert\"]
 ";
 
-fn derived(text: &str) -> (Vec<Usage>, Diagnostics) {
+pub(super) fn derived(text: &str) -> (Vec<Usage>, Diagnostics) {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("src")).unwrap();
     std::fs::write(dir.path().join("Cargo.toml"), MANIFEST).unwrap();

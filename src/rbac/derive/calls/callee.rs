@@ -10,6 +10,7 @@ use super::super::read::Reader;
 use super::super::table;
 use super::super::types::Ty;
 use super::Callee;
+use crate::rbac::RequestScope;
 use crate::source::{ItemRef, Namespace, Resolution};
 
 impl Reader<'_> {
@@ -19,7 +20,7 @@ impl Reader<'_> {
             Callee::Free(id) => self.function_value(frame, id, None, path, expected),
             Callee::Associated(ty, name) => match self.types.method(&ty, &name) {
                 Some(id) => self.function_value(frame, id, Some(ty), path, expected),
-                None => Ty::Unknown,
+                None => self.api_function(&ty, &name, expected),
             },
             Callee::Constructor(item, Some(_)) => self.types.lower_item(item, Vec::new()),
             Callee::Constructor(item, None) => {
@@ -37,6 +38,22 @@ impl Reader<'_> {
             Callee::Foreign(path) if Foreign::at(&path) == Foreign::Kube(Kube::Cluster) => Ty::kube(Kube::Cluster),
             Callee::Foreign(_) | Callee::Unknown => Ty::Unknown,
         }
+    }
+
+    /// `Api::<K>::all` as a value: a function from a client to the `Api`.
+    fn api_function(&mut self, ty: &Ty, name: &str, expected: &Ty) -> Ty {
+        let Ty::Api(kind, _) = ty else { return Ty::Unknown };
+        let scope = match name {
+            "all" => RequestScope::Cluster,
+            "default_namespaced" => RequestScope::Own,
+            "namespaced" => RequestScope::Namespaced,
+            _ => return Ty::Unknown,
+        };
+        let client = Ty::kube(Kube::Client);
+        let inputs = if name == "namespaced" { vec![client, Ty::Unknown] } else { vec![client] };
+        let function = Ty::function(inputs, Ty::reaching((**kind).clone(), scope));
+        self.unify(&function, expected);
+        self.resolve(&function)
     }
 
     /// A function that is not called here: with type arguments, or without type parameters, it is as good as called.
@@ -76,6 +93,14 @@ impl Reader<'_> {
         let found = self.expr(&mut frame, value, &declared);
         self.types.depth -= 1;
         declared.refine(&self.resolve(&found))
+    }
+
+    /// The trait in front of the name of a function: `<Cluster as Store<Pod>>::api`.
+    pub(super) fn named_trait(&mut self, frame: &Frame, path: &ExprPath) -> Option<Ty> {
+        let position = path.qself.as_ref()?.position;
+        let segments = path.path.segments.iter().take(position).cloned().collect();
+        let of = self.types.lower_path(&frame.scope, &syn::Path { leading_colon: path.path.leading_colon, segments });
+        self.types.is_trait(&of).then_some(of)
     }
 
     pub(super) fn callee(&mut self, frame: &Frame, path: &ExprPath) -> Callee {

@@ -64,14 +64,12 @@ impl Reader<'_> {
         match (of, &*call.name) {
             (Kube::Patch, "Apply") => Some(Ty::Patch { apply: true }),
             (Kube::Patch, "Merge" | "Json" | "Strategic") => Some(Ty::Patch { apply: false }),
-            (Kube::GroupVersionKind, "gvk") => {
-                Some(Ty::Dynamic(BTreeSet::from([Resource::spelled(&text(0)?, &text(2)?, None)])))
-            }
+            (Kube::GroupVersionKind, "gvk") => Some(Ty::dynamic([Resource::spelled(&text(0)?, &text(2)?, None)])),
             (Kube::ApiResource, "from_gvk") => Some(call.get(0)),
             (Kube::ApiResource, "from_gvk_with_plural") => match (call.get(0), text(1)) {
                 (Ty::Dynamic(kinds), Some(plural)) => {
                     let with = |kind: Resource| Resource { plural: plural.to_string(), ..kind };
-                    Some(Ty::Dynamic(kinds.into_iter().map(with).collect()))
+                    Some(Ty::Dynamic(kinds.into_iter().map(|kind| kind.map(with)).collect()))
                 }
                 _ => Some(Ty::Unknown),
             },

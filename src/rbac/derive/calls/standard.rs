@@ -1,5 +1,7 @@
 //! Methods of std, and of types that are not read: only what becomes of the values in them.
 
+use std::rc::Rc;
+
 use super::super::foreign::Foreign;
 use super::super::read::Reader;
 use super::super::table::{Returns, returns};
@@ -10,6 +12,11 @@ impl Reader<'_> {
     /// `Arc::new(x)` is `x`, and so is `String::from(x)`.
     pub(super) fn wrapped(&mut self, ty: &Ty, call: &Call<'_>) -> Ty {
         match (&*call.name, call.types.first()) {
+            ("from" | "from_iter", Some(entries)) if matches!(ty, Ty::Map(_)) => {
+                let value = self.types.element(entries).part(1);
+                self.unify(ty, &Ty::Map(Rc::new(value)));
+                self.resolve(ty)
+            }
             (
                 "new" | "from" | "pin" | "clone" | "Borrowed" | "Owned" | "Some" | "Ok" | "from_ref" | "new_with"
                 | "unwrap_or_clone" | "try_unwrap" | "into_inner" | "make_mut" | "get_mut",
@@ -60,6 +67,8 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
             inferred.unify(element, &called(arguments.first()));
             Ty::Unknown
         }
+        ("flatten" | "concat", Ty::Many(element)) if matches!(**element, Ty::Many(_)) => (**element).clone(),
+        ("then_some", _) => first(),
         ("enumerate", Ty::Many(element)) => {
             Ty::many(Ty::Tuple(vec![Ty::foreign(Foreign::Literal), (**element).clone()]))
         }
