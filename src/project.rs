@@ -344,7 +344,7 @@ impl Project {
                 kind.conversion_module()
             ))
             .help(
-                "give the kind another name, or write its conversions without `create webhook`: see docs/webhooks.md",
+                "give the kind another name, or write its conversions without `create webhook`: see docs/conversion.md",
             )),
         }
     }

@@ -213,8 +213,7 @@ pub(crate) fn runs_by_section(
 #[test]
 fn the_recipes_are_quoted() {
     let mut quoted = BTreeSet::new();
-    for page in ["docs/controllers.md", "docs/manager.md", "docs/webhooks.md"] {
-        let text = std::fs::read_to_string(root().join(page)).unwrap();
+    for (page, text) in book::pages() {
         let mut in_page = String::new();
         let mut lines = text.split_inclusive('\n');
         while let Some(line) = lines.next() {
@@ -227,7 +226,7 @@ fn the_recipes_are_quoted() {
             in_page += lines.by_ref().find(|line| line.starts_with("```")).unwrap();
             quoted.insert(file.to_owned());
         }
-        in_sync(page, &in_page);
+        in_sync(&page, &in_page);
     }
     let files = crate::sandbox::files(&root().join("tests/recipes")).into_keys();
     let recipes = files.filter(|file| !["src/lib.rs", "tests/behaviour.rs", "tests/server.rs"].contains(&&**file));

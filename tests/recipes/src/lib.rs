@@ -1,4 +1,4 @@
-//! The code of `docs/controllers.md` and `docs/webhooks.md`: a module per recipe.
+//! Recipes that pages of `docs` quote: a module for each.
 
 pub mod any_error;
 pub mod api;

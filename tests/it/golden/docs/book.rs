@@ -9,7 +9,7 @@ use crate::sandbox;
 const SUMMARY: &str = "docs/SUMMARY.md";
 
 /// Markdown by its path from the root: the pages of the book, and the texts beside it.
-fn pages() -> BTreeMap<String, String> {
+pub(super) fn pages() -> BTreeMap<String, String> {
     let pages = sandbox::files(&root().join("docs")).into_iter().filter(|(path, _)| is_page(path));
     let mut pages: BTreeMap<_, _> = pages.map(|(path, text)| (format!("docs/{path}"), text)).collect();
     for path in ["README.md", "CHANGELOG.md", "manager/README.md"] {
