@@ -4,6 +4,7 @@
 
 mod book;
 mod peers;
+mod picture;
 mod replay;
 
 use std::collections::BTreeSet;
@@ -130,12 +131,21 @@ fn value(kind: ArgumentType) -> &'static str {
 }
 
 #[test]
-fn the_tour_of_the_readme_runs() {
+fn the_readme_runs() {
     let home = tempfile::tempdir().unwrap();
     let sdk = home.path().join("memcached-sdk");
     std::fs::create_dir(&sdk).unwrap();
     let not_run = runs("README.md", &sdk, &[]);
-    assert_eq!(not_run, ["make: make test"]);
+    assert_eq!(not_run, ["install: cargo install --path ."]);
+}
+
+/// All except the commands for a cluster, which the tests of the Memcached sample run there.
+#[test]
+fn the_start_runs() {
+    let home = tempfile::tempdir().unwrap();
+    let not_run = runs("docs/start.md", home.path(), &[]);
+    assert_eq!(not_run[0], "install: cargo install --path .");
+    assert!(not_run[1..].iter().all(|command| command.starts_with("cluster: ")), "{not_run:?}");
 }
 
 /// All but the commands that build the project or need a cluster; `tutorial.rs` builds it.
