@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct SiteSpec {
     /// The image that serves the site.
     pub image: String,
-    /// When to make a backup, as cron says it; never without.
+    /// The cron schedule of backups; no backups without it.
     pub backup: Option<String>,
     /// The ConfigMap with its settings.
     pub config: Option<String>,
@@ -30,11 +30,11 @@ pub struct SiteStatus {
     #[serde(default)]
     #[schemars(schema_with = "manager::condition::schema")]
     pub conditions: Vec<Condition>,
-    /// What the cloud calls its DNS record.
+    /// The id of its DNS record in the cloud.
     pub record: Option<String>,
-    /// When it was checked last.
+    /// The time of the last check.
     pub last_check: Option<Time>,
-    /// Its password was generated.
+    /// True after its password was generated.
     #[serde(default)]
     pub has_password: bool,
 }
@@ -54,7 +54,7 @@ pub struct DatabaseSpec {}
 pub struct DatabaseStatus {
     #[serde(default)]
     pub ready: bool,
-    /// How many sites use it.
+    /// The number of sites that use it.
     #[serde(default)]
     pub sites: usize,
 }

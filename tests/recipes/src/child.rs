@@ -8,7 +8,7 @@ use crate::api::Site;
 use crate::controller::{Error, Result};
 use crate::desired;
 
-/// Owns the fields that this controller writes.
+/// The field manager of this controller.
 pub const FIELD_MANAGER: &str = "site-operator";
 
 pub struct Context {

@@ -12,9 +12,9 @@ const FINALIZER: &str = "web.example.com/dns";
 
 /// A service outside of the cluster.
 pub trait Dns: Send + Sync {
-    /// Makes a record, or finds the one that was made with this token; its id.
+    /// Creates a record, or finds the one of this token. Returns its id.
     fn ensure(&self, token: &str) -> impl Future<Output = Result<String>> + Send;
-    /// Fine if it is gone.
+    /// Removes the record. A missing record is not an error.
     fn remove(&self, token: &str) -> impl Future<Output = Result<()>> + Send;
 }
 
@@ -34,7 +34,7 @@ pub async fn reconcile(site: Arc<Site>, sites: &Objects<Site>, dns: &impl Dns) -
 async fn ensure(site: &Site, sites: &Objects<Site>, dns: &impl Dns) -> Result<Action> {
     let mut status = site.status.clone().unwrap_or_default();
     if status.record.is_none() {
-        // Who dies here asks again with the same token, and gets the same record.
+        // After a crash here, the next call has the same token and returns the same record.
         status.record = Some(dns.ensure(&site.uid().unwrap_or_default()).await?);
         sites
             .apply_status(site, &status, FIELD_MANAGER)

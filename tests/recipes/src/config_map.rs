@@ -24,7 +24,7 @@ pub fn watch<'manager>(
     })
 }
 
-/// In the template of pods, so that a change of the settings starts new ones.
+/// Annotations for the pod template: a change of the settings starts new pods.
 pub fn annotations(map: &ConfigMap) -> BTreeMap<String, String> {
     let mut hasher = DefaultHasher::new();
     map.data.hash(&mut hasher);

@@ -7,12 +7,12 @@ use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 use crate::desired;
 
-/// Makes the ConfigMap of a site in another namespace; false if somebody else has one of that name there.
+/// Creates the ConfigMap of a site in another namespace. Returns false if another owner has one of that name.
 pub async fn ensure(site: &Site, maps: &Objects<ConfigMap>) -> Result<bool> {
     let map = ConfigMap {
         metadata: ObjectMeta {
             namespace: Some("monitoring".to_owned()),
-            // An owner has to be in the same namespace.
+            // An owner must be in the same namespace.
             owner_references: None,
             ..desired::metadata(site)
         },

@@ -5,7 +5,7 @@ use crate::api::{Site, SiteStatus};
 use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 
-/// Writes the status, and tells users once that the site is ready, and once that it is not any more.
+/// Writes the status, and publishes an event when the site becomes ready or stops being ready.
 pub async fn tell(site: &Site, status: &SiteStatus, sites: &Objects<Site>) -> Result<()> {
     let written = sites
         .apply_status(site, status, FIELD_MANAGER)

@@ -6,7 +6,7 @@ use manager::{Manager, Objects};
 use crate::api::{Database, Site};
 use crate::versions;
 
-/// What the handlers ask, and how they are configured.
+/// Caches and settings of the handlers.
 pub struct Context {
     pub databases: Objects<Database>,
     pub registry: Option<String>,
@@ -40,7 +40,7 @@ impl Validating<Context> for Site {
         if let Some(name) = &self.spec.database
             && databases.get(self.namespace().as_deref(), name).is_none()
         {
-            // Who applies both may apply the site first.
+            // A user who applies both may apply the site first.
             warnings.push(format!("there is no Database {name:?} yet"));
         }
         errors.into_result(warnings)

@@ -15,7 +15,7 @@ use crate::desired;
 
 const SITE: &str = "web.example.com/site";
 
-/// How far a Job is.
+/// The progress of a Job.
 #[derive(Debug, PartialEq)]
 pub enum Progress {
     Running { pods: usize },
@@ -58,14 +58,14 @@ pub async fn migrate(
     Ok(Progress::Running { pods: running })
 }
 
-/// For `watches` of the pods: the site that a pod belongs to.
+/// Returns the site of a pod, for `watches`.
 pub fn site_of(pod: &PartialObjectMeta<Pod>) -> Option<ObjectKey> {
     let name = pod.annotations().get(SITE)?.clone();
     let namespace = pod.namespace();
     Some(ObjectKey { namespace, name })
 }
 
-/// The template of a Job can't be changed, so each generation of the spec has a Job of its own.
+/// A Job for this generation of the spec, because the template of a Job is immutable.
 fn migration(site: &Site) -> Job {
     let generation = site.metadata.generation.unwrap_or_default();
     let name = format!("{}-{generation}", site.name_any());

@@ -5,7 +5,7 @@ use manager::Controller;
 
 use crate::api::Site;
 
-/// The service that it calls takes one request at a time, and hangs now and then.
+/// For a service that takes one request at a time and sometimes hangs.
 pub fn gentle(controller: Controller<'_, Site>) -> Controller<'_, Site> {
     controller
         .max_concurrent_reconciles(NonZeroUsize::MIN)

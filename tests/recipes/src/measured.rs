@@ -9,7 +9,7 @@ use manager::{Action, Manager};
 use crate::api::Site;
 use crate::controller::Result;
 
-/// By namespace.
+/// Counters by namespace.
 type Looks = Family<[(&'static str, String); 1], Counter>;
 
 pub fn register(manager: &mut Manager) {

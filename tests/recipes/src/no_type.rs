@@ -19,7 +19,7 @@ pub fn certificates(manager: &mut Manager) -> Objects<DynamicObject> {
     certificates.optional()
 }
 
-/// Whether the site has a certificate.
+/// Applies the certificate of a site. Returns true when it is ready.
 pub async fn certify(site: &Site, certificates: &Objects<DynamicObject>) -> Result<bool> {
     if !certificates.is_served() {
         return Ok(false);
@@ -41,7 +41,7 @@ fn certificate(site: &Site) -> DynamicObject {
         "secretName": metadata.name,
     });
     DynamicObject {
-        // `apply` and `create` write what kind it is.
+        // `apply` and `create` fill in the kind.
         types: None,
         metadata,
         data: json!({ "spec": spec }),

@@ -16,7 +16,7 @@ pub async fn backup(site: &Site, jobs: &Objects<CronJob>) -> Result<()> {
             .await
             .map_err(Error::during("apply the CronJob"))?;
     } else if let Some(job) = jobs.get(site.namespace().as_deref(), &name) {
-        // The Jobs and their pods go, too; without a word about it, some kinds leave them.
+        // Also deletes the Jobs and their pods; the default of some kinds is to orphan them.
         jobs.delete(&job, &DeleteParams::background())
             .await
             .map_err(Error::during("delete the CronJob"))?;

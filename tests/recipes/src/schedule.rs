@@ -8,7 +8,7 @@ use crate::api::{Site, SiteStatus};
 use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 
-/// Checks a site every ten minutes, whatever reconciles it in between.
+/// Checks a site every ten minutes, also if other changes reconcile it in between.
 pub async fn reconcile(site: Arc<Site>, sites: &Objects<Site>) -> Result<Action> {
     let now = manager::now();
     if let Some(due) = due(&site, now.0) {
@@ -26,10 +26,10 @@ pub async fn reconcile(site: Arc<Site>, sites: &Objects<Site>) -> Result<Action>
     Ok(Action::RequeueAt(now.0 + 10.minutes()))
 }
 
-/// When the next check is due; `None` if it is.
+/// Returns the time of the next check, or `None` if it is due.
 pub fn due(site: &Site, now: Timestamp) -> Option<Timestamp> {
     let Time(last) = site.status.as_ref()?.last_check.as_ref()?;
     let due = *last + 10.minutes();
-    // A time in the future is from a host whose clock is wrong.
+    // A time in the future comes from a host with a wrong clock.
     (*last <= now && now < due).then_some(due)
 }

@@ -48,7 +48,7 @@ impl Spoke for OldSite {
     }
 }
 
-/// What is wrong with a site, in terms of the hub.
+/// Validates a site, with field paths of the hub.
 pub fn errors(site: &Site) -> FieldErrors {
     let mut errors = FieldErrors::new();
     if site.spec.image.is_empty() {
