@@ -64,6 +64,10 @@ lint: tools ## Check the format and run clippy; any warning fails.
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 
+.PHONY: book
+book: ## Build the book of docs/ in target/book; needs mdbook and mdbook-mermaid.
+	@tests/book
+
 .PHONY: samples
 samples: tools ## Write all goldens anew, tests/samples among them; look at the difference.
 	SNAPSHOTS=overwrite $(CARGO) test --quiet --lib

@@ -349,7 +349,7 @@ impl Project {
             ))
             .help(
                 "use another name for the kind, or write its conversions without `create webhook`: see \
-                 docs/webhooks.md",
+                 docs/conversion.md",
             )),
         }
     }

@@ -2,7 +2,9 @@
 //!
 //! `SNAPSHOTS=overwrite cargo test --test it docs` rewrites the pages and their outputs.
 
+mod book;
 mod peers;
+mod picture;
 mod replay;
 
 use std::collections::BTreeSet;
@@ -129,12 +131,21 @@ fn value(kind: ArgumentType) -> &'static str {
 }
 
 #[test]
-fn the_tour_of_the_readme_runs() {
+fn the_readme_runs() {
     let home = tempfile::tempdir().unwrap();
     let sdk = home.path().join("memcached-sdk");
     std::fs::create_dir(&sdk).unwrap();
     let not_run = runs("README.md", &sdk, &[]);
-    assert_eq!(not_run, ["make: make test"]);
+    assert_eq!(not_run, ["install: cargo install --path ."]);
+}
+
+/// All except the commands for a cluster, which the tests of the Memcached sample run there.
+#[test]
+fn the_start_runs() {
+    let home = tempfile::tempdir().unwrap();
+    let not_run = runs("docs/start.md", home.path(), &[]);
+    assert_eq!(not_run[0], "install: cargo install --path .");
+    assert!(not_run[1..].iter().all(|command| command.starts_with("cluster: ")), "{not_run:?}");
 }
 
 /// Runs every command except builds and cluster commands. `tutorial.rs` builds the project.
@@ -213,8 +224,7 @@ pub(crate) fn runs_by_section(
 #[test]
 fn the_recipes_are_quoted() {
     let mut quoted = BTreeSet::new();
-    for page in ["docs/controllers.md", "docs/manager.md", "docs/webhooks.md"] {
-        let text = std::fs::read_to_string(root().join(page)).unwrap();
+    for (page, text) in book::pages() {
         let mut in_page = String::new();
         let mut lines = text.split_inclusive('\n');
         while let Some(line) = lines.next() {
@@ -227,30 +237,12 @@ fn the_recipes_are_quoted() {
             in_page += lines.by_ref().find(|line| line.starts_with("```")).unwrap();
             quoted.insert(file.to_owned());
         }
-        in_sync(page, &in_page);
+        in_sync(&page, &in_page);
     }
     let files = crate::sandbox::files(&root().join("tests/recipes")).into_keys();
     let recipes = files.filter(|file| !["src/lib.rs", "tests/behaviour.rs", "tests/server.rs"].contains(&&**file));
     let recipes = recipes.map(|file| format!("tests/recipes/{file}"));
     assert_eq!(quoted, recipes.collect());
-}
-
-/// Every relative link of the documentation leads to a file.
-#[test]
-fn links_lead_somewhere() {
-    let pages = walkdir::WalkDir::new(root().join("docs")).into_iter().map(|entry| entry.unwrap().into_path());
-    let mut links = 0;
-    for page in pages.filter(|path| path.extension().is_some_and(|e| e == "md")).chain([root().join("README.md")]) {
-        let text = std::fs::read_to_string(&page).unwrap();
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
-            if target.is_empty() || target.contains("://") {
-                continue;
-            }
-            assert!(page.parent().unwrap().join(target).exists(), "{}: dead link `{target}`", page.display());
-            links += 1;
-        }
-    }
-    assert!(links > 0);
 }
 
 fn root() -> PathBuf {

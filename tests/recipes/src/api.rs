@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct SiteSpec {
-    /// Image of the site.
+    /// The image that serves the site.
     pub image: String,
-    /// Cron schedule of backups; without one, no backup is made.
+    /// The cron schedule of backups; no backups without it.
     pub backup: Option<String>,
-    /// ConfigMap with the settings.
+    /// The ConfigMap with its settings.
     pub config: Option<String>,
-    /// Database that the site uses.
+    /// The Database that it needs.
     pub database: Option<String>,
 }
 
@@ -30,11 +30,11 @@ pub struct SiteStatus {
     #[serde(default)]
     #[schemars(schema_with = "manager::condition::schema")]
     pub conditions: Vec<Condition>,
-    /// ID of the DNS record.
+    /// The id of its DNS record in the cloud.
     pub record: Option<String>,
-    /// Time of the last check.
+    /// The time of the last check.
     pub last_check: Option<Time>,
-    /// The password was generated.
+    /// True after its password was generated.
     #[serde(default)]
     pub has_password: bool,
 }
@@ -54,7 +54,7 @@ pub struct DatabaseSpec {}
 pub struct DatabaseStatus {
     #[serde(default)]
     pub ready: bool,
-    /// Number of sites that use it.
+    /// The number of sites that use it.
     #[serde(default)]
     pub sites: usize,
 }

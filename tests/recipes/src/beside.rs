@@ -5,7 +5,7 @@ use manager::{Controller, Manager, ObjectKey, Objects, Runs};
 
 use crate::api::Site;
 
-/// Polls the cloud every minute on the leading replica.
+/// Polls the cloud every minute, on the leader.
 pub fn register(manager: &mut Manager, sites: Objects<Site>) {
     manager.task("poll", Runs::Leader, move || poll(sites.clone()));
 }
@@ -17,7 +17,7 @@ async fn poll(sites: Objects<Site>) -> kube::Result<()> {
     }
 }
 
-/// Reconciles the sites that a stream names: from a queue, a webhook or a task.
+/// Reconciles the sites that a stream names: keys from a queue, a webhook, or a task.
 pub fn told<'manager>(
     controller: Controller<'manager, Site>,
     names: impl Stream<Item = ObjectKey> + Send + 'static,

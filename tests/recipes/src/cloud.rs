@@ -10,11 +10,11 @@ use crate::controller::{Error, Result};
 
 const FINALIZER: &str = "web.example.com/dns";
 
-/// A DNS service outside the cluster.
+/// A service outside of the cluster.
 pub trait Dns: Send + Sync {
-    /// Creates the record for this token, or finds it. Returns its ID.
+    /// Creates a record, or finds the one of this token. Returns its id.
     fn ensure(&self, token: &str) -> impl Future<Output = Result<String>> + Send;
-    /// Succeeds if the record does not exist.
+    /// Removes the record. A missing record is not an error.
     fn remove(&self, token: &str) -> impl Future<Output = Result<()>> + Send;
 }
 
@@ -34,7 +34,7 @@ pub async fn reconcile(site: Arc<Site>, sites: &Objects<Site>, dns: &impl Dns) -
 async fn ensure(site: &Site, sites: &Objects<Site>, dns: &impl Dns) -> Result<Action> {
     let mut status = site.status.clone().unwrap_or_default();
     if status.record.is_none() {
-        // After a crash here, the next call uses the same token and finds the same record.
+        // After a crash here, the next call has the same token and returns the same record.
         status.record = Some(dns.ensure(&site.uid().unwrap_or_default()).await?);
         sites
             .apply_status(site, &status, FIELD_MANAGER)

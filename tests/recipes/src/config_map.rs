@@ -7,7 +7,7 @@ use manager::{Controller, ObjectKey, Objects};
 
 use crate::api::Site;
 
-/// Reconciles the sites that use a ConfigMap when it changes.
+/// Reconciles the sites that name a ConfigMap when it changes.
 pub fn watch<'manager>(
     controller: Controller<'manager, Site>,
     sites: &Objects<Site>,
@@ -24,7 +24,7 @@ pub fn watch<'manager>(
     })
 }
 
-/// Annotations for the pod template: a change of the settings restarts the pods.
+/// Annotations for the pod template: a change of the settings starts new pods.
 pub fn annotations(map: &ConfigMap) -> BTreeMap<String, String> {
     let mut hasher = DefaultHasher::new();
     map.data.hash(&mut hasher);

@@ -4,7 +4,7 @@ use manager::Objects;
 
 use crate::controller::{Error, Result};
 
-/// Stops a Job. Returns false if it did not exist.
+/// Stops a Job and its pods. Returns false if the Job did not exist.
 pub async fn stop(job: &Job, jobs: &Objects<Job>) -> Result<bool> {
     jobs.delete(job, &DeleteParams::background())
         .await

@@ -7,8 +7,7 @@ use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 use crate::desired;
 
-/// Creates the ConfigMap of a site in another namespace. Returns false if somebody else owns one of
-/// that name.
+/// Creates the ConfigMap of a site in another namespace. Returns false if another owner has one of that name.
 pub async fn ensure(site: &Site, maps: &Objects<ConfigMap>) -> Result<bool> {
     let map = ConfigMap {
         metadata: ObjectMeta {

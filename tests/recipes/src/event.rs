@@ -5,8 +5,7 @@ use crate::api::{Site, SiteStatus};
 use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 
-/// Writes the status. An event tells users when the site becomes ready, and when it stops being
-/// ready.
+/// Writes the status, and publishes an event when the site becomes ready or stops being ready.
 pub async fn tell(site: &Site, status: &SiteStatus, sites: &Objects<Site>) -> Result<()> {
     let written = sites
         .apply_status(site, status, FIELD_MANAGER)

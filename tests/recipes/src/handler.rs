@@ -6,7 +6,7 @@ use manager::{Manager, Objects};
 use crate::api::{Database, Site};
 use crate::versions;
 
-/// State and configuration of the handlers.
+/// Caches and settings of the handlers.
 pub struct Context {
     pub databases: Objects<Database>,
     pub registry: Option<String>,
@@ -14,7 +14,7 @@ pub struct Context {
 
 pub fn register(manager: &mut Manager) {
     let context = Context {
-        // The controllers share this watch.
+        // The watch is shared with the controllers.
         databases: manager.objects(&watcher::Config::default()),
         registry: std::env::var("REGISTRY").ok(),
     };
@@ -40,7 +40,7 @@ impl Validating<Context> for Site {
         if let Some(name) = &self.spec.database
             && databases.get(self.namespace().as_deref(), name).is_none()
         {
-            // Only a warning: one `kubectl apply` may send the site before the Database.
+            // A user who applies both may apply the site first.
             warnings.push(format!("there is no Database {name:?} yet"));
         }
         errors.into_result(warnings)

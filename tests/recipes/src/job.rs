@@ -15,7 +15,7 @@ use crate::desired;
 
 const SITE: &str = "web.example.com/site";
 
-/// Progress of a Job.
+/// The progress of a Job.
 #[derive(Debug, PartialEq)]
 pub enum Progress {
     Running { pods: usize },
@@ -23,7 +23,7 @@ pub enum Progress {
     Failed(String),
 }
 
-/// Runs a site's migration once for each generation of its spec.
+/// Runs the migration of a site once for each generation of its spec.
 pub async fn migrate(
     site: &Site,
     jobs: &Objects<Job>,
@@ -58,14 +58,14 @@ pub async fn migrate(
     Ok(Progress::Running { pods: running })
 }
 
-/// Maps a pod to its site, for `watches`.
+/// Returns the site of a pod, for `watches`.
 pub fn site_of(pod: &PartialObjectMeta<Pod>) -> Option<ObjectKey> {
     let name = pod.annotations().get(SITE)?.clone();
     let namespace = pod.namespace();
     Some(ObjectKey { namespace, name })
 }
 
-/// The template of a Job is immutable, so each generation has its own Job.
+/// A Job for this generation of the spec, because the template of a Job is immutable.
 fn migration(site: &Site) -> Job {
     let generation = site.metadata.generation.unwrap_or_default();
     let name = format!("{}-{generation}", site.name_any());

@@ -5,7 +5,7 @@ use manager::Controller;
 
 use crate::api::Site;
 
-/// For an external service that takes one request at a time and sometimes hangs.
+/// For a service that takes one request at a time and sometimes hangs.
 pub fn gentle(controller: Controller<'_, Site>) -> Controller<'_, Site> {
     controller
         .max_concurrent_reconciles(NonZeroUsize::MIN)

@@ -10,7 +10,7 @@ use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 use crate::desired;
 
-/// The Certificates of cert-manager; the cluster may not have this kind.
+/// The certificates of cert-manager, which a cluster may lack.
 pub fn certificates(manager: &mut Manager) -> Objects<DynamicObject> {
     let certificate = GroupVersionKind::gvk("cert-manager.io", "v1", "Certificate");
     let resource = ApiResource::from_gvk(&certificate);
@@ -19,7 +19,7 @@ pub fn certificates(manager: &mut Manager) -> Objects<DynamicObject> {
     certificates.optional()
 }
 
-/// Applies the site's Certificate. Returns true if it is ready.
+/// Applies the certificate of a site. Returns true when it is ready.
 pub async fn certify(site: &Site, certificates: &Objects<DynamicObject>) -> Result<bool> {
     if !certificates.is_served() {
         return Ok(false);
@@ -41,7 +41,7 @@ fn certificate(site: &Site) -> DynamicObject {
         "secretName": metadata.name,
     });
     DynamicObject {
-        // `apply` and `create` add the kind.
+        // `apply` and `create` fill in the kind.
         types: None,
         metadata,
         data: json!({ "spec": spec }),

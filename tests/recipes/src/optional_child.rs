@@ -8,7 +8,7 @@ use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 use crate::desired;
 
-/// Keeps a CronJob while the spec has a backup schedule.
+/// Keeps a CronJob while the spec asks for backups.
 pub async fn backup(site: &Site, jobs: &Objects<CronJob>) -> Result<()> {
     let name = short_dns_label(&site.name_any());
     if let Some(schedule) = &site.spec.backup {
@@ -16,8 +16,7 @@ pub async fn backup(site: &Site, jobs: &Objects<CronJob>) -> Result<()> {
             .await
             .map_err(Error::during("apply the CronJob"))?;
     } else if let Some(job) = jobs.get(site.namespace().as_deref(), &name) {
-        // Background propagation also deletes the Jobs and their pods; the default of some kinds
-        // orphans them.
+        // Also deletes the Jobs and their pods; the default of some kinds is to orphan them.
         jobs.delete(&job, &DeleteParams::background())
             .await
             .map_err(Error::during("delete the CronJob"))?;

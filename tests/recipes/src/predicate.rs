@@ -3,7 +3,7 @@ use manager::{Controller, Objects};
 
 use crate::api::Site;
 
-/// Reconciles a site when its Deployment's spec or availability changes, but not for each pod.
+/// Reconciles a site when the spec of its Deployment changes, or when its condition `Available` does.
 pub fn owning<'manager>(
     controller: Controller<'manager, Site>,
     deployments: &Objects<Deployment>,

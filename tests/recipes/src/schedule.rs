@@ -8,7 +8,7 @@ use crate::api::{Site, SiteStatus};
 use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 
-/// Checks a site every ten minutes. Other reconciles in between do not delay the check.
+/// Checks a site every ten minutes, also if other changes reconcile it in between.
 pub async fn reconcile(site: Arc<Site>, sites: &Objects<Site>) -> Result<Action> {
     let now = manager::now();
     if let Some(due) = due(&site, now.0) {
@@ -26,7 +26,7 @@ pub async fn reconcile(site: Arc<Site>, sites: &Objects<Site>) -> Result<Action>
     Ok(Action::RequeueAt(now.0 + 10.minutes()))
 }
 
-/// Returns the time of the next check, or `None` if it is due now.
+/// Returns the time of the next check, or `None` if it is due.
 pub fn due(site: &Site, now: Timestamp) -> Option<Timestamp> {
     let Time(last) = site.status.as_ref()?.last_check.as_ref()?;
     let due = *last + 10.minutes();

@@ -8,13 +8,12 @@ use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 use crate::desired;
 
-/// Generates the password of a site once. Returns false if the password was generated earlier and
-/// its Secret is lost. `secrets` must be watched and owned.
+/// Generates the password of a site once. Returns false if it was generated before and is lost. `secrets` are watched and owned.
 pub async fn ensure(site: &Site, secrets: &Objects<Secret>, sites: &Objects<Site>) -> Result<bool> {
     let metadata = desired::metadata(site);
     let status = site.status.clone().unwrap_or_default();
     if status.has_password {
-        // Consumers of the lost password would not accept a new one.
+        // A database that was set up with the password does not accept another one.
         let name = metadata.name.unwrap_or_default();
         return Ok(secrets.get(metadata.namespace.as_deref(), &name).is_some());
     }

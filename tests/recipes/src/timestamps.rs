@@ -11,7 +11,7 @@ pub fn age(site: &Site) -> Option<SignedDuration> {
     Some(now.duration_since(created))
 }
 
-/// Parses a user's time such as `2026-01-31T12:00:00Z`, and returns the status field an hour later.
+/// Parses a time such as `2026-01-31T12:00:00Z` and adds an hour.
 pub fn an_hour_after(text: &str) -> Result<Time, Error> {
     let time: Timestamp = text.parse()?;
     Ok(Time(time + 1.hour()))

@@ -7,7 +7,7 @@ use crate::api::{Site, SiteStatus};
 use crate::child::{Context, FIELD_MANAGER};
 use crate::controller::{Error, Result};
 
-/// Writes the result of a reconcile to the status, also after a failure.
+/// Reports the result of a reconcile in the status, also after an error.
 pub async fn reconcile(site: Arc<Site>, context: Arc<Context>) -> Result<Action> {
     let outcome = crate::child::reconcile(site.clone(), context.clone()).await;
     let status = status(&site, outcome.as_ref().err());
@@ -16,7 +16,7 @@ pub async fn reconcile(site: Arc<Site>, context: Arc<Context>) -> Result<Action>
         .apply_status(&site, &status, FIELD_MANAGER)
         .await;
     match (outcome, written) {
-        // The first error wins.
+        // The first error is reported.
         (Err(error), _) => Err(error),
         (Ok(_), Err(error)) => Err(Error::during("write the status")(error)),
         (Ok(action), Ok(_)) => Ok(action),

@@ -46,7 +46,7 @@ pub async fn reconcile_site(site: Arc<Site>, context: Arc<Context>) -> Result<Ac
     let ready = database
         .is_some_and(|database| database.status.as_ref().is_some_and(|status| status.ready));
     if !ready {
-        // The watch of the Databases triggers this site.
+        // A change of the Database triggers the next reconcile.
         return Ok(Action::Done);
     }
     Ok(Action::Done)

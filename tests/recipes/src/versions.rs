@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::{Site, SiteSpec};
 
-/// The older version, without databases.
+/// The older version, which has no databases.
 #[derive(CustomResource, Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "web.example.com",
@@ -48,7 +48,7 @@ impl Spoke for OldSite {
     }
 }
 
-/// Validates a site of the hub version.
+/// Validates a site, with field paths of the hub.
 pub fn errors(site: &Site) -> FieldErrors {
     let mut errors = FieldErrors::new();
     if site.spec.image.is_empty() {
@@ -57,7 +57,7 @@ pub fn errors(site: &Site) -> FieldErrors {
     errors
 }
 
-/// Needed only by a webhook with `matchPolicy=Exact`.
+/// Only for a webhook with `matchPolicy=Exact`.
 impl<C: Send + Sync> Validating<C> for OldSite {
     async fn validate_create(&self, _request: &Request<C>) -> Result<Warnings, Denied> {
         let Ok(site) = self.to_hub();

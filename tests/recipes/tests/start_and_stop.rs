@@ -12,7 +12,7 @@ struct Args {
     manager: Options,
 }
 
-/// Drops last: stands for the state of a task.
+/// A value of the task that records when it is dropped.
 struct Held(Arc<Mutex<Vec<&'static str>>>);
 
 impl Drop for Held {
@@ -34,13 +34,13 @@ async fn what_runs_is_stopped_before_run_returns() {
         async move {
             held.0.lock().unwrap().push("started");
             let _ = started.map(|started| started.send(()));
-            // The task is cancelled here.
+            // The task is stopped at this `await`.
             std::future::pending::<()>().await;
             drop(held);
             Ok::<_, kube::Error>(())
         }
     });
-    // `Manager::run` waits for a signal here.
+    // In `Manager::run`, a signal.
     let stop = async {
         let _ = starts.await;
     };

@@ -9,8 +9,8 @@ use super::proxy::{Network, Proxy};
 use crate::control_plane::{ControlPlane, Process};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
 
-/// Why a process ends that has lost the Lease while requests of its reconciles are neither answered nor refused.
-const STUCK: &str = "the leadership is lost, and the running reconciles did not end";
+/// The exit reason of a process that lost the Lease while requests of its reconciles were stalled.
+const STUCK: &str = "the leadership was lost, and the running reconciles did not end";
 
 pub(super) struct Replica {
     name: String,

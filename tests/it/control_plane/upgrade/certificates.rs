@@ -8,8 +8,8 @@ const BUNDLE: &str = "jsonpath={.webhooks[0].clientConfig.caBundle}";
 const CERTIFICATE: &str = "jsonpath={.data.tls\\.crt}";
 /// A new certificate is used after a twelfth of its lifetime.
 const FLAGS: &[&str] = &["--webhook-cert-duration=1m"];
-/// What a replica logs then.
-const NEW: &str = "the certificate of the webhooks is a new one";
+/// Log message for a new certificate.
+const NEW: &str = "serving a new certificate of the webhooks";
 const DELETIONS: usize = 5;
 
 impl World {
