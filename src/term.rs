@@ -1,7 +1,6 @@
 //! The only printer: data to stdout, messages to stderr, questions only to people.
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
-use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
@@ -227,11 +226,6 @@ impl Term {
 
 fn styled(style: &str, text: &str) -> String {
     format!("\u{1b}[{style}m{text}\u{1b}[0m")
-}
-
-/// A folder for people: `.` has no name of its own.
-pub(crate) fn folder(path: &Path) -> String {
-    if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
 }
 
 #[cfg(test)]
