@@ -275,13 +275,13 @@ pub enum License {
 }
 
 impl License {
-    /// The SPDX expression; empty for no license.
-    pub fn spdx(self) -> &'static str {
+    /// The SPDX expression.
+    pub fn spdx(self) -> Option<&'static str> {
         match self {
-            Self::Apache2 => "Apache-2.0",
-            Self::Mit => "MIT",
-            Self::MitApache2 => "MIT OR Apache-2.0",
-            Self::None => "",
+            Self::Apache2 => Some("Apache-2.0"),
+            Self::Mit => Some("MIT"),
+            Self::MitApache2 => Some("MIT OR Apache-2.0"),
+            Self::None => None,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! One file per subcommand: options in, [`crate::plan::Plan`] and diagnostics out; [`outcome`] brings the two to an end.
+//! One thin file per subcommand: arguments → the options of an operation in [`crate::ops`], questions before it, and what it
+//! returns → files and messages. [`outcome`] brings the two to an end.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -8,10 +9,9 @@ use clap::Parser as _;
 
 use crate::cli::early::{AddCommand, UpCommand};
 use crate::cli::{
-    BundleCommand, Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, GenerateArgs, GenerateTarget,
-    KustomizeCommand, MigrateCommand, OutputFormat, RbacCommand, WriteArgs,
+    BundleCommand, Cli, Command, CreateCommand, DataFormat, GenerateArgs, GenerateTarget, KustomizeCommand,
+    MigrateCommand, OutputFormat, RbacCommand, WriteArgs,
 };
-use crate::ops::{elsewhere, manifests};
 use crate::term::{Term, Verbosity};
 
 mod catalog;
@@ -21,22 +21,17 @@ mod create_api;
 mod create_webhook;
 mod early;
 mod edit;
-mod existing;
-mod external;
 mod generate;
 mod helm;
 mod init;
 mod installer;
-mod known;
 mod migrate;
 mod new;
 mod olm;
 mod outcome;
 mod rbac;
-mod replay;
 mod scorecard;
 mod stream;
-mod toolchain;
 mod update;
 mod usage;
 mod version;
@@ -58,47 +53,53 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     })
 }
 
+/// Each command, with the flags that say how it reports.
 fn run_parsed(cli: Cli) -> Result<Outcome> {
-    let write = match &cli.command {
-        Command::Init(args) => args.write.clone(),
-        Command::New(args) => args.write.clone(),
-        Command::Create(CreateCommand::Api(args)) => args.write.clone(),
-        Command::Create(CreateCommand::Webhook(args)) => args.write.clone(),
-        Command::Edit(args) => args.write.clone(),
-        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Helm(args)), .. }) => args.write.clone(),
-        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Bundle(args)), .. }) => args.write.clone(),
-        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Catalog(args)), .. }) => args.write.clone(),
-        Command::Generate(GenerateArgs {
-            target: Some(GenerateTarget::Kustomize(KustomizeCommand::Manifests(args))),
-            ..
-        }) => args.write.clone(),
-        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Installer(args)), .. })
-        | Command::BuildInstaller(args) => args.write.clone(),
-        Command::Generate(args) => args.write.clone(),
-        Command::Bundle(BundleCommand::Validate(args)) => WriteArgs { output: args.output, ..WriteArgs::default() },
-        Command::Update(args) => args.write.clone(),
-        Command::Rbac(RbacCommand::Lint(args)) => args.write.clone(),
-        Command::Rbac(RbacCommand::Verify(args)) => WriteArgs { output: args.output, ..WriteArgs::default() },
-        Command::Rbac(
-            RbacCommand::Derive(DeriveArgs { code, .. }) | RbacCommand::Explain(ExplainArgs { code, .. }),
-        ) => {
-            let json = code.output == DataFormat::Json;
-            let output = if json { OutputFormat::Json } else { OutputFormat::Text };
-            WriteArgs { output, ..WriteArgs::default() }
+    match cli.command {
+        Command::Init(args) => report(&args.write, |term| init::run(&args, term)),
+        Command::New(args) => report(&args.write, |term| new::run(&args, term)),
+        Command::Create(CreateCommand::Api(args)) => report(&args.write, |term| create_api::run(&args, term)),
+        Command::Create(CreateCommand::Webhook(args)) => report(&args.write, |term| create_webhook::run(&args, term)),
+        Command::Edit(args) => report(&args.write, |term| edit::run(&args, term)),
+        Command::Generate(GenerateArgs { target: Some(target), .. }) => match target {
+            GenerateTarget::Helm(args) => report(&args.write, |term| helm::run(&args, term)),
+            GenerateTarget::Bundle(args) => report(&args.write, |term| olm::generate_bundle(&args, term)),
+            GenerateTarget::Catalog(args) => report(&args.write, |term| catalog::run(&args, term)),
+            GenerateTarget::Kustomize(KustomizeCommand::Manifests(args)) => {
+                report(&args.write, |term| olm::kustomize_manifests(&args, term))
+            }
+            GenerateTarget::Installer(args) => report(&args.write, |term| installer::run(&args, term)),
+        },
+        Command::Generate(args) => report(&args.write, |term| generate::run(&args, term)),
+        Command::Bundle(BundleCommand::Validate(args)) => {
+            report(&in_format(args.output), |term| olm::validate(&args, term))
         }
-        Command::Scorecard(args) => {
-            let json = args.output == DataFormat::Json;
-            let output = if json { OutputFormat::Json } else { OutputFormat::Text };
-            WriteArgs { output, ..WriteArgs::default() }
+        Command::Scorecard(args) => report(&of_data(args.output), |term| scorecard::run(&args, term)),
+        Command::Rbac(command) => match command {
+            RbacCommand::Derive(args) => report(&of_data(args.code.output), |term| rbac::derive(&args, term)),
+            RbacCommand::Explain(args) => report(&of_data(args.code.output), |term| rbac::explain(&args, term)),
+            RbacCommand::Lint(args) => report(&args.write, |term| rbac::lint(&args, term)),
+            RbacCommand::Verify(args) => report(&in_format(args.output), |term| rbac::verify(&args, term)),
+        },
+        Command::Migrate(MigrateCommand::Storage(args)) => {
+            let write = WriteArgs { quiet: args.quiet, ..WriteArgs::default() };
+            report(&write, |term| migrate::storage(&args, term))
         }
-        Command::Migrate(MigrateCommand::Storage(args)) => WriteArgs { quiet: args.quiet, ..WriteArgs::default() },
-        Command::Add(AddCommand::Api(args) | AddCommand::Controller(args) | AddCommand::Crd(args)) => {
-            args.write.clone()
-        }
-        Command::Completion(_) | Command::Version(_) | Command::Build(_) | Command::Run(_) | Command::Up(_) => {
-            WriteArgs::default()
-        }
-    };
+        Command::Update(args) => report(&args.write, |term| update::run(&args, term)),
+        Command::Completion(args) => print(&completion::script(&args)),
+        Command::Version(args) => print(&version::text(&args)),
+        Command::Add(AddCommand::Api(args)) => report(&args.write, |term| early::add(&args, true, term)),
+        Command::Add(AddCommand::Controller(args)) => report(&args.write, |term| early::add(&args, false, term)),
+        Command::Add(AddCommand::Crd(args)) => report(&args.write, |term| early::crd(&args, term)),
+        Command::Build(args) => report(&WriteArgs::default(), |term| early::build(&args, term)),
+        Command::BuildInstaller(args) => report(&args.write, |term| installer::run(&args, term)),
+        Command::Run(args) => report(&WriteArgs::default(), |term| early::local(&args.args, term)),
+        Command::Up(UpCommand::Local(args)) => report(&WriteArgs::default(), |term| early::local(&args, term)),
+    }
+}
+
+/// Runs a command with a terminal that says as much as its flags ask for, and reports its failure.
+fn report(write: &WriteArgs, run: impl FnOnce(&mut Term) -> Result<Outcome>) -> Result<Outcome> {
     let mut term = Term::stdio(match write {
         // On stdout there is one document, on stderr nothing but what has no place in it.
         WriteArgs { quiet: true, .. } | WriteArgs { output: OutputFormat::Json | OutputFormat::Sarif, .. } => {
@@ -107,45 +108,25 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         WriteArgs { verbose: true, .. } => Verbosity::Verbose,
         WriteArgs { .. } => Verbosity::Normal,
     });
-    let done = match cli.command {
-        Command::Init(args) => init::run(&args, &mut term),
-        Command::New(args) => new::run(&args, &mut term),
-        Command::Create(CreateCommand::Api(args)) => create_api::run(&args, &mut term),
-        Command::Create(CreateCommand::Webhook(args)) => create_webhook::run(&args, &mut term),
-        Command::Edit(args) => edit::run(&args, &mut term),
-        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Helm(args)), .. }) => helm::run(&args, &mut term),
-        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Bundle(args)), .. }) => {
-            olm::generate_bundle(&args, &mut term)
-        }
-        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Catalog(args)), .. }) => {
-            catalog::run(&args, &mut term)
-        }
-        Command::Generate(GenerateArgs {
-            target: Some(GenerateTarget::Kustomize(KustomizeCommand::Manifests(args))),
-            ..
-        }) => olm::kustomize_manifests(&args, &mut term),
-        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Installer(args)), .. })
-        | Command::BuildInstaller(args) => installer::run(&args, &mut term),
-        Command::Generate(args) => generate::run(&args, &mut term),
-        Command::Bundle(BundleCommand::Validate(args)) => olm::validate(&args, &mut term),
-        Command::Scorecard(args) => scorecard::run(&args, &mut term),
-        Command::Rbac(RbacCommand::Derive(args)) => rbac::derive(&args, &mut term),
-        Command::Rbac(RbacCommand::Lint(args)) => rbac::lint(&args, &mut term),
-        Command::Rbac(RbacCommand::Verify(args)) => rbac::verify(&args, &mut term),
-        Command::Rbac(RbacCommand::Explain(args)) => rbac::explain(&args, &mut term),
-        Command::Migrate(MigrateCommand::Storage(args)) => migrate::storage(&args, &mut term),
-        Command::Update(args) => update::run(&args, &mut term),
-        Command::Completion(args) => print(&completion::script(&args), &mut term),
-        Command::Version(args) => print(&version::text(&args), &mut term),
-        Command::Add(command) => early::add(&command, &mut term),
-        Command::Build(args) => early::build(&args, &mut term),
-        Command::Run(args) => early::local(&args.args, &mut term),
-        Command::Up(UpCommand::Local(args)) => early::local(&args, &mut term),
-    };
-    done.or_else(|error| fail(error, &write, &mut term))
+    run(&mut term).or_else(|error| fail(error, write, &mut term))
 }
 
-fn print(text: &str, term: &mut Term) -> Result<Outcome> {
-    term.data(text)?;
-    Ok(Outcome::Done)
+/// The flags of a command that writes no files and has a report.
+fn in_format(output: OutputFormat) -> WriteArgs {
+    WriteArgs { output, ..WriteArgs::default() }
+}
+
+/// Like [`in_format`], for a command that prints data.
+fn of_data(output: DataFormat) -> WriteArgs {
+    in_format(match output {
+        DataFormat::Text => OutputFormat::Text,
+        DataFormat::Json => OutputFormat::Json,
+    })
+}
+
+fn print(text: &str) -> Result<Outcome> {
+    report(&WriteArgs::default(), |term| {
+        term.data(text)?;
+        Ok(Outcome::Done)
+    })
 }

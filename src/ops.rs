@@ -1,12 +1,35 @@
 //! The work behind commands, without clap and without a terminal. An operation takes a struct of options, and returns its
 //! value with what it found out; the command in [`crate::command`] maps its arguments, calls the operation and reports.
 
+pub(crate) mod choice;
+pub(crate) mod create_api;
+pub(crate) mod create_webhook;
+pub(crate) mod edit;
 pub(crate) mod elsewhere;
+pub(crate) mod existing;
+pub(crate) mod external;
+pub(crate) mod fetch;
 pub(crate) mod generate;
+pub(crate) mod git;
+pub(crate) mod init;
+mod known;
 pub(crate) mod manifests;
+mod replay;
+mod toolchain;
+pub(crate) mod update;
+
+use std::path::Path;
 
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::source::SourceTree;
+
+/// The version of this program.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A folder for people: `.` has no name of its own.
+pub(crate) fn shown_folder(path: &Path) -> String {
+    if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
+}
 
 /// A value, and the findings that belong to it.
 #[must_use]

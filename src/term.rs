@@ -4,7 +4,6 @@
 //! nor questions.
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
-use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
@@ -227,11 +226,6 @@ impl Term {
 
 fn styled(style: &str, text: &str) -> String {
     format!("\u{1b}[{style}m{text}\u{1b}[0m")
-}
-
-/// The displayed path of a folder, `.` for an empty one.
-pub(crate) fn folder(path: &Path) -> String {
-    if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
 }
 
 #[cfg(test)]

@@ -11,10 +11,11 @@ use super::outcome::{Outcome, apply};
 use super::stream;
 use crate::cli::GenerateCatalogArgs;
 use crate::diagnostic::{Diagnostics, Problem, Severity};
+use crate::ops::shown_folder;
 use crate::plan::{Draft, RelPath};
 use crate::ship::olm::catalog::{self, Published};
 use crate::ship::olm::validate;
-use crate::term::{self, Term};
+use crate::term::Term;
 
 const FILE: &str = "catalog.yaml";
 
@@ -52,7 +53,7 @@ pub(super) fn run(args: &GenerateCatalogArgs, term: &mut Term) -> Result<Outcome
                 &before,
                 args.default_channel.as_deref(),
             )
-            .with_context(|| format!("cannot make `{}`", term::folder(&args.output_dir)))?;
+            .with_context(|| format!("cannot make `{}`", shown_folder(&args.output_dir)))?;
             let files = BTreeMap::from([(FILE.to_owned(), text)]);
             let help = "move it away, or choose another `--output-dir`";
             stream::put(&mut draft, &folder, &files, catalog::is_generated, help)?;
@@ -60,6 +61,6 @@ pub(super) fn run(args: &GenerateCatalogArgs, term: &mut Term) -> Result<Outcome
         draft.generate(RelPath::new(format!("{root}.Dockerfile"))?, catalog::dockerfile(&root));
     }
     let mut report = apply(draft, found, &args.write)?;
-    report.next = format!("Build its image with: docker build -f {root}.Dockerfile -t IMAGE {}", term::folder(&parent));
+    report.next = format!("Build its image with: docker build -f {root}.Dockerfile -t IMAGE {}", shown_folder(&parent));
     report.show(&args.write, term)
 }

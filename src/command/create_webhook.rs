@@ -1,27 +1,16 @@
-//! `create webhook`: handlers for a kind of the project, of Kubernetes, or of another crate, and what lets the API server ask them.
+//! `create webhook`: arguments → [`CreateWebhookOptions`].
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
 
-use super::known::{self, Known};
-use super::outcome::{Outcome, Usage, apply};
-use super::{external, init, manifests};
+use super::create_api::external;
+use super::outcome::{Outcome, apply_and_fetch};
 use crate::cli::CreateWebhookArgs;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
-use crate::plan::{Draft, RECORD, RelPath};
-use crate::project::name::{Group, Kind, Plural, SUBDOMAIN_MAX, Version};
-use crate::project::webhook::{CertMode, Webhooks};
-use crate::project::{Project, Resource, ResourceApi};
-use crate::scaffold::context::{ResourceContext, WebhookContext};
-use crate::scaffold::webhook;
-use crate::source::CargoManifest;
+use crate::ops::create_webhook::{self, CreateWebhookOptions};
+use crate::plan::Draft;
+use crate::project::Project;
 use crate::term::Term;
-
-/// Kinds of objects that an operator is made of.
-const OWN: [&str; 9] =
-    ["Deployment", "Event", "Lease", "Namespace", "Pod", "ReplicaSet", "Secret", "Service", "ServiceAccount"];
 
 /// The order of releases that a conversion needs.
 const CONVERSION_FIRST: &str =
@@ -29,209 +18,34 @@ const CONVERSION_FIRST: &str =
 
 pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> {
     term.statuses(args.peers.notes());
-    let root = Project::find_root(Path::new("."))?;
-    let mut draft = Draft::open(&root);
-    let mut found = plan(&mut draft, args)?;
-    found.sort();
-    let mut report = apply(draft, found, &args.write)?;
-    if report.is_written(&args.write) && CargoManifest::is_ahead_of_its_lock(&root) {
-        report.diagnostics.extend(init::fetch_dependencies(&root, term));
-    }
-    report.next = if args.make {
+    let mut draft = Draft::open(&Project::find_root(Path::new("."))?);
+    let found = create_webhook::run(&mut draft, &options(args))?;
+    let mut next = if args.make {
         "\nNext, write the handlers; `memcached-sdk generate` brings config/ up to date.".to_owned()
     } else {
         "\nNext, run `memcached-sdk generate`: it writes config/webhook/manifests.yaml.".to_owned()
     };
     if args.conversion {
-        report.next.push_str(CONVERSION_FIRST);
+        next.push_str(CONVERSION_FIRST);
     }
-    report.show(&args.write, term)
+    apply_and_fetch(draft, found, &args.write, &next, term)
 }
 
-/// Adds the webhooks to the project of the draft.
-pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagnostics> {
-    let mut project = Project::recorded(draft)?;
-    let mut resource = wanted(&project, args)?;
-    let requested = requested(&project, &resource, args)?;
-    let before = project.find(&resource).map(Webhooks::of).transpose()?.unwrap_or_default();
-    let after = before.with(&requested, &resource.display(), args.write.force)?;
-    refuse_same_path(&project, &resource, &after)?;
-    resource.webhooks = Some(after.to_value());
-    let mode = args.webhook_cert_mode.unwrap_or_else(|| CertMode::of(&project).unwrap_or_default());
-    if let Some(recorded) = CertMode::of(&project)
-        && recorded != mode
-    {
-        let message = format!("the project has `--webhook-cert-mode={}`", recorded.as_str());
-        let help = format!(
-            "all webhooks have one certificate: leave the flag out, or run `memcached-sdk edit --webhook-cert-mode={}` first",
-            mode.as_str()
-        );
-        return Err(Problem::new(message).help(help).into());
-    }
-    project.add_webhooks(resource.clone());
-    mode.record(&mut project);
-
-    let mut found = Diagnostics::default();
-    if resource.core && OWN.contains(&resource.kind.as_str()) && after.admits() {
-        let message = format!("webhooks of `{}` are asked about the operator's own objects, too", resource.display());
-        let help =
-            "with `failurePolicy=ignore`, or a `namespaceSelector` in `patch`, the operator can start when it is down";
-        found.push(Diagnostic::new(Code::WebhookDeadlock, message).help(help));
-    }
-    let shape = resource.api.clone().unwrap_or_else(|| ResourceApi::new(resource.namespaced));
-    let context = ResourceContext::new(&project, &resource, &shape, true);
-    let spokes = requested.spoke.iter().filter_map(|version| {
-        let mut others = project.other_versions(&resource);
-        others.find(|other| other.version.as_str() == version).and_then(|other| Some((other, other.api.as_ref()?)))
-    });
-    let spokes: Vec<_> = spokes.map(|(spoke, api)| ResourceContext::new(&project, spoke, api, false)).collect();
-    let sample = RelPath::new(format!("config/samples/{}", context.sample_file))?;
-    let has_sample = draft.read(&sample)?.is_some();
-    let context = WebhookContext::new(context, &resource, &after, has_sample);
-    for name in [&context.defaulting_name, &context.validating_name] {
-        if after.admits() && name.len() > SUBDOMAIN_MAX {
-            let problem =
-                Problem::new(format!("the name of the webhook, `{name}`, is longer than {SUBDOMAIN_MAX} characters"));
-            return Err(problem
-                .help("the group, the version and the kind are parts of it: one has to be shorter")
-                .into());
-        }
-    }
-    found.extend(webhook::config(draft, &context, &after, mode)?);
-    if requested.conversion {
-        let mut versions =
-            project.resources.iter().filter(|other| other.same_group_kind(&resource) && other.api.is_some());
-        versions.try_for_each(|version| project.check_conversion(version, &project.resources))?;
-        found.extend(webhook::conversion(draft, &context, &spokes, mode)?);
-    }
-    found.extend(webhook::handlers(draft, &context, &requested, &after, args.write.force)?);
-    external::depend(draft, &resource)?;
-    draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
-    if args.make {
-        found.extend(manifests::manifests(draft, &project)?);
-    }
-    Ok(found)
-}
-
-/// A path has one handler.
-fn refuse_same_path(project: &Project, resource: &Resource, webhooks: &Webhooks) -> Result<()> {
-    let mut taken = BTreeMap::from([("/convert".to_owned(), "conversions".to_owned())]);
-    let others = project.resources.iter().filter(|other| !other.same_gvk(resource));
-    for other in others {
-        taken.extend(
-            Webhooks::of(other)?
-                .paths(other)
-                .into_iter()
-                .flatten()
-                .map(|path| (path, format!("`{}`", other.display()))),
-        );
-    }
-    for path in webhooks.paths(resource).into_iter().flatten() {
-        if let Some(of) = taken.get(&path) {
-            let problem = Problem::new(format!("the path `{path}` is that of {of}"));
-            return Err(problem.help("pass another `--defaulting-path` or `--validation-path`").into());
-        }
-        taken.insert(path, format!("`{}`", resource.display()));
-    }
-    Ok(())
-}
-
-/// The kind, as PROJECT has it or is to have it.
-fn wanted(project: &Project, args: &CreateWebhookArgs) -> Result<Resource> {
-    let group = Group::parse(&args.group).map_err(Usage)?;
-    let version = Version::parse(&args.version).map_err(Usage)?;
-    let kind = Kind::parse(&args.kind).map_err(Usage)?;
-    let domain = external::domain(&args.external, project)?;
-    let mut resource = Resource::new(group, domain, version, kind).map_err(Usage)?;
-    if args.external.external_api_path.is_some() {
-        let flags = [(args.defaulting, " --defaulting"), (args.programmatic_validation, " --programmatic-validation")];
-        let flags: String = flags.iter().filter(|(given, _)| *given).map(|(_, flag)| *flag).collect();
-        external::name(&args.external, &format!("memcached-sdk create webhook{flags}"), &mut resource)?;
-        if let Some(entry) = project.find(&resource).filter(|entry| entry.external) {
-            resource.namespaced = entry.namespaced;
-        }
-    } else {
-        resource = match known::find(project, &resource, &args.group)? {
-            Known::Recorded(entry) => *entry,
-            Known::Builtin(builtin) => Resource::builtin(&builtin)?,
-        };
-    }
-    if let Some(plural) = &args.plural {
-        resource.plural = Plural::parse(plural).map_err(Usage)?;
-    }
-    Ok(resource)
-}
-
-/// The webhooks that the flags ask for.
-fn requested(project: &Project, resource: &Resource, args: &CreateWebhookArgs) -> Result<Webhooks> {
-    let usage = |message: &str, help: &str| Err(Usage(Problem::new(message).help(help)).into());
-    if !(args.defaulting || args.programmatic_validation || args.conversion) {
-        return usage(
-            "no webhook is asked for",
-            "pass `--defaulting`, `--programmatic-validation` or `--conversion`, one or several",
-        );
-    }
-    for (path, given, flag) in [
-        (&args.defaulting_path, args.defaulting, "`--defaulting-path` needs `--defaulting`"),
-        (&args.validation_path, args.programmatic_validation, "`--validation-path` needs `--programmatic-validation`"),
-    ] {
-        let Some(path) = path else { continue };
-        if !given {
-            return usage(flag, "pass both");
-        }
-        let is_path_char = |char: char| char.is_ascii_alphanumeric() || matches!(char, '/' | '-' | '.');
-        if !path.starts_with('/') || path.len() < 2 || !path.chars().all(is_path_char) {
-            return usage(
-                "a path begins with `/`, and has letters, digits, `-`, `.` and `/`",
-                "for example `/validate`",
-            );
-        }
-    }
-    if !args.spoke.is_empty() && !args.conversion {
-        return usage("`--spoke` needs `--conversion`", "pass both");
-    }
-    if args.conversion {
-        if resource.api.is_none() {
-            return usage("only kinds of this project can be converted", "leave `--conversion` out");
-        }
-        if args.spoke.is_empty() {
-            return usage(
-                "`--conversion` needs `--spoke`: the versions that are converted to the hub",
-                "for example `--spoke v1alpha1`",
-            );
-        }
-        for other in project.other_versions(resource) {
-            if Webhooks::of(other)?.conversion {
-                let problem = Problem::new(format!("`{}` is the hub of `{}` already", other.display(), resource.kind));
-                let help =
-                    format!("pass `--version {} --spoke {}`: a kind has one hub", other.version, resource.version);
-                return Err(problem.help(help).into());
-            }
-        }
-    }
-    let mut spokes = Vec::new();
-    for spoke in &args.spoke {
-        let version = Version::parse(spoke).map_err(Usage)?;
-        if version == resource.version {
-            return usage(
-                "a version is not a spoke of itself",
-                "`--version` names the hub, the newest version; `--spoke` the others",
-            );
-        }
-        let known = project.other_versions(resource).any(|other| other.version == version && other.api.is_some());
-        if !known {
-            let problem = Problem::new(format!("`{}` has no version `{version}`", resource.kind));
-            return Err(problem.help(format!("make it with `memcached-sdk create api --version {version}`")).into());
-        }
-        spokes.push(version.to_string());
-    }
-    Ok(Webhooks {
+fn options(args: &CreateWebhookArgs) -> CreateWebhookOptions {
+    CreateWebhookOptions {
+        group: args.group.clone(),
+        version: args.version.clone(),
+        kind: args.kind.clone(),
+        plural: args.plural.clone(),
         defaulting: args.defaulting,
         validation: args.programmatic_validation,
         conversion: args.conversion,
-        spoke: spokes,
+        spokes: args.spoke.clone(),
         defaulting_path: args.defaulting_path.clone(),
         validation_path: args.validation_path.clone(),
-        ..Webhooks::default()
-    })
+        external: external(&args.external),
+        cert_mode: args.webhook_cert_mode,
+        generate: args.make,
+        force: args.write.force,
+    }
 }

@@ -4,26 +4,20 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use clap::Parser as _;
 
 use super::outcome::{Outcome, Usage};
-use super::{create_api, edit, generate, init};
-use crate::cli::early::{AddArgs, AddCommand, BuildArgs, LocalArgs};
-use crate::cli::{Cli, Command as Today, CreateApiArgs};
+use super::{create_api, generate};
+use crate::cli::early::{AddArgs, BuildArgs, LocalArgs};
 use crate::diagnostic::{Diagnostics, Problem};
+use crate::engine;
+use crate::ops::create_api::CreateApiOptions;
+use crate::ops::generate::GenerateOptions;
+use crate::ops::manifests::Wanted;
+use crate::ops::{edit, init};
 use crate::plan::Draft;
 use crate::project::name::Domain;
 use crate::project::{Project, builtin};
 use crate::term::Term;
-
-/// `add`
-pub(super) fn add(command: &AddCommand, term: &mut Term) -> Result<Outcome> {
-    match command {
-        AddCommand::Api(args) => create(args, true, term),
-        AddCommand::Controller(args) => create(args, false, term),
-        AddCommand::Crd(args) => crd(args, term),
-    }
-}
 
 /// Group, without a trailing slash, and version.
 fn api_version(args: &AddArgs) -> Result<(&str, &str)> {
@@ -37,8 +31,8 @@ fn api_version(args: &AddArgs) -> Result<(&str, &str)> {
     }
 }
 
-/// A type, or a controller for one that is there.
-fn create(args: &AddArgs, is_type: bool, term: &mut Term) -> Result<Outcome> {
+/// `add api` and `add controller`: a type, or a controller for one that exists.
+pub(super) fn add(args: &AddArgs, is_type: bool, term: &mut Term) -> Result<Outcome> {
     let (group, version) = api_version(args)?;
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
@@ -53,7 +47,7 @@ fn create(args: &AddArgs, is_type: bool, term: &mut Term) -> Result<Outcome> {
             term.status(&format!(
                 "the domain of the project is now `{domain}`: none was chosen, and it has no API yet"
             ));
-            found.extend(edit::change(&mut draft, &Project { domain: Some(domain), ..project }, term)?);
+            found.extend(edit::change(&mut draft, &Project { domain: Some(domain), ..project })?);
         }
         short
     };
@@ -63,18 +57,18 @@ fn create(args: &AddArgs, is_type: bool, term: &mut Term) -> Result<Outcome> {
         "today: memcached-sdk create api --group {shown} --version {version} --kind {} {flag}",
         args.kind
     ));
-    let args = CreateApiArgs {
+    let options = CreateApiOptions {
         group,
         version: version.to_owned(),
         kind: args.kind.clone(),
         resource: Some(is_type),
         controller: Some(!is_type),
         namespaced: true,
-        make: true,
-        write: args.write.clone(),
-        ..CreateApiArgs::default()
+        generate: true,
+        force: args.write.force,
+        ..CreateApiOptions::default()
     };
-    create_api::run_in(draft, found, &args, term)
+    create_api::run_in(draft, found, options, &args.write, term)
 }
 
 /// The group without the domain of the project; and the domain that it gets, as it has none that anybody chose.
@@ -101,14 +95,20 @@ fn split(project: &Project, group: &str, args: &AddArgs) -> Result<(String, Opti
     Err(Usage(problem.help(help)).into())
 }
 
-fn crd(args: &AddArgs, term: &mut Term) -> Result<Outcome> {
+/// `add crd`
+pub(super) fn crd(args: &AddArgs, term: &mut Term) -> Result<Outcome> {
     let (group, _) = api_version(args)?;
     let kind = format!("{}.{group}", args.kind);
     term.status(&format!("today: memcached-sdk generate crds --kind {kind}"));
-    let cli = Cli::try_parse_from(["memcached-sdk", "generate", "crds", "--kind", &kind])?;
-    let Today::Generate(mut today) = cli.command else { return Ok(Outcome::Misused) };
-    today.write = args.write.clone();
-    generate::run(&today, term)
+    let options = GenerateOptions {
+        wanted: Wanted { crds: true, roles: false, webhooks: false },
+        kinds: vec![kind],
+        engine: engine::Request { quiet: generate::is_quiet(term), ..engine::Request::default() },
+        check: args.write.check,
+        preview: generate::preview(&args.write),
+        ..GenerateOptions::default()
+    };
+    generate::run_with(&options, &args.write, term)
 }
 
 /// `build`

@@ -1,90 +1,33 @@
-//! `edit`: another choice → the difference that it makes in what is scaffolded, in the files as the user has them.
+//! `edit`: arguments → [`EditOptions`].
 
-mod multigroup;
-
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
-use serde_json::Value;
 
-use super::choice::{Choice, Scope};
-use super::outcome::{Outcome, Usage, apply};
-use super::replay::{Scaffold, replay};
-use super::{init, manifests};
+use super::choice;
+use super::outcome::{Outcome, Usage, apply_and_fetch};
 use crate::cli::{EditArgs, peers};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
-use crate::edit::merge::{Conflict, Merged, merge};
-use crate::parallel;
-use crate::plan::{Draft, IfExists, RECORD, RelPath};
+use crate::diagnostic::Problem;
+use crate::ops::choice::{Choice, Scope};
+use crate::ops::edit::{self, EditOptions};
+use crate::ops::init;
+use crate::plan::Draft;
 use crate::project::Project;
-use crate::project::manager::ManagerSource;
-use crate::scaffold::{self, manager};
-use crate::source::CargoManifest;
 use crate::term::Term;
 
 pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
     term.statuses(peers::notes(&args.parts.plugins));
-    let root = Project::find_root(Path::new("."))?;
-    let mut draft = Draft::open(&root);
-    let mut found = plan(&mut draft, args, term)?;
-    found.sort();
-    let mut report = apply(draft, found, &args.write)?;
-    if report.is_written(&args.write) && CargoManifest::is_ahead_of_its_lock(&root) {
-        report.diagnostics.extend(init::fetch_dependencies(&root, term));
-    }
-    report.show(&args.write, term)
+    let mut draft = Draft::open(&Project::find_root(Path::new("."))?);
+    let options = EditOptions {
+        choices: choices(args)?,
+        multigroup: args.multigroup,
+        generate: args.make,
+        force: args.write.force,
+    };
+    let found = edit::run(&mut draft, &options)?;
+    apply_and_fetch(draft, found, &args.write, "", term)
 }
 
-fn plan(draft: &mut Draft, args: &EditArgs, term: &mut Term) -> Result<Diagnostics> {
-    let recorded = Project::recorded(draft)?;
-    let choices = choices(args)?;
-    let if_exists = if args.write.force { IfExists::Overwrite } else { IfExists::Skip };
-    let mut found = Diagnostics::default();
-    let mut project = recorded.clone();
-    if let Some(multigroup) = args.multigroup {
-        project = multigroup::regroup(draft, project, multigroup, &mut found, term)?;
-    }
-    let mut wanted = project.clone();
-    for choice in &choices {
-        choice.apply_to(&mut wanted);
-    }
-    let after = replay(&wanted, term)?;
-    if wanted != project {
-        found.extend(apply_difference(draft, &replay(&project, term)?, &after, if_exists)?);
-    }
-    // Files may say another choice than PROJECT.
-    for choice in choices.iter().filter(|choice| choice.is_of(&project)) {
-        for other in choice.others(&wanted) {
-            let _other_choices_conflicts =
-                apply_difference(draft, &replay(&other.applied_to(&wanted), term)?, &after, if_exists)?;
-        }
-    }
-    if wanted.manager != recorded.manager {
-        manager::check(draft.root(), &wanted.manager)?;
-    }
-    let carries = |project: &Project| project.manager == ManagerSource::Vendored;
-    if carries(&wanted) != carries(&recorded) {
-        found.extend(if carries(&wanted) { manager::files(draft, args.write.force)? } else { manager::remove(draft)? });
-    }
-    if wanted != recorded {
-        draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
-    }
-    if args.make && !found.has_errors() {
-        found.extend(manifests::manifests(draft, &wanted)?);
-    }
-    Ok(found)
-}
-
-/// Makes a project of the draft another one that has no resources more or less. What stands in the way is told.
-pub(super) fn change(draft: &mut Draft, wanted: &Project, term: &mut Term) -> Result<Diagnostics> {
-    let (before, after) = (replay(&Project::recorded(draft)?, term)?, replay(wanted, term)?);
-    let found = apply_difference(draft, &before, &after, IfExists::Skip)?;
-    draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
-    Ok(found)
-}
-
-/// What the flags ask for.
 fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
     let mut choices = Vec::new();
     if !args.namespaces.is_empty() {
@@ -97,127 +40,12 @@ fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
         choices.push(Choice::Owner(init::words("--owner", owner)?));
     }
     if let Some(license) = args.license {
-        choices.push(Choice::License(init::license(license)));
+        choices.push(Choice::License(license.spdx().map(str::to_owned)));
     }
-    choices.extend(Choice::of_parts(&args.parts));
+    choices.extend(choice::of_parts(&args.parts));
     if choices.is_empty() && args.multigroup.is_none() && args.parts.plugins.is_empty() {
         let problem = Problem::new("no choice is given");
         return Err(Usage(problem.help("pass what is to change, such as `--namespaced`; see `--help`")).into());
     }
     Ok(choices)
-}
-
-/// Makes the differences between two scaffolds in the files of the draft. What stands in the way is told.
-fn apply_difference(draft: &mut Draft, from: &Scaffold, to: &Scaffold, if_exists: IfExists) -> Result<Diagnostics> {
-    let mut found = Diagnostics::default();
-    let paths: BTreeSet<&RelPath> = from.keys().chain(to.keys()).collect();
-    let differing = paths.into_iter().filter(|path| from.get(path) != to.get(path));
-    // rustfmt is a process for each file.
-    let formatted = parallel::map(differing, |path: &RelPath| {
-        (path, [from, to].map(|files| files.get(path).map(|text| scaffold::formatted(path, text))))
-    });
-    for (path, [old, new]) in formatted {
-        match (old, new, draft.read(path)?) {
-            (Some(old), None, Some(text)) if is_same(&old, &text) => draft.remove(path.clone()),
-            (Some(_), None, Some(_)) => {
-                let message =
-                    format!("`{path}` is no longer part of the scaffold and stays, since you have changed it");
-                found.push(Diagnostic::new(Code::EditKept, message).help("remove it if you don't need it"));
-            }
-            (None, Some(new), there) if there.as_deref() != Some(&new) => draft.scaffold(path.clone(), new, if_exists),
-            (Some(old), Some(new), Some(_)) => {
-                let mut refused = None;
-                draft.edit(path, |text| {
-                    let merged = merged(path, &old, &new, text);
-                    if !merged.conflicts.is_empty() {
-                        refused = Some((text.to_owned(), merged.conflicts));
-                    }
-                    Ok(merged.text)
-                })?;
-                if let Some((text, conflicts)) = refused {
-                    found.extend(conflict_findings(path, &text, &conflicts));
-                }
-            }
-            // What is not there was removed by the user.
-            _ => {}
-        }
-    }
-    Ok(found)
-}
-
-fn is_same(scaffolded: &str, text: &str) -> bool {
-    text == scaffolded || text.replace("\r\n", "\n") == scaffolded
-}
-
-/// The text with the difference. Where that could not be taken back, or makes a file no YAML, the user's lines are in the way.
-fn merged(path: &RelPath, old: &str, new: &str, text: &str) -> Merged {
-    let merged = merge(old, new, text);
-    let is_yaml = |text: &str| serde_yaml::from_multiple::<Value>(text).is_ok();
-    let is_config = [".yaml", ".yml"].iter().any(|end| path.as_str().ends_with(end));
-    let breaks = is_config && is_yaml(text) && !is_yaml(&merged.text);
-    let stays = merged.conflicts.is_empty() && !merged.was_there && merge(new, old, &merged.text).text != text;
-    if breaks || stays {
-        let conflict = Conflict { range: 0..text.len(), wanted: String::new() };
-        return Merged { text: text.to_owned(), conflicts: vec![conflict], ..merged };
-    }
-    merged
-}
-
-fn conflict_findings(path: &RelPath, text: &str, conflicts: &[Conflict]) -> Diagnostics {
-    let finding = |Conflict { range, wanted }: &Conflict| {
-        if wanted.is_empty() && range.len() == text.len() {
-            let message = format!("`{path}`: you have changed it where this choice changes it");
-            let help = "take your changes out of it, run the command again, and make them anew";
-            return Diagnostic::new(Code::EditConflict, message).at(Origin::file(path.as_str())).help(help);
-        }
-        // The line feed at the end belongs to the line.
-        let shown = range.start..range.end.saturating_sub(1).max(range.start);
-        let origin = Origin { path: path.as_str().into(), text: text.into(), range: shown };
-        let (first, last) = (origin.line_column().0, origin.end_line_column().0);
-        let lines = if first < last { format!("{first} to {last}") } else { first.to_string() };
-        let message = format!("`{path}:{lines}`: you have changed lines that this choice changes");
-        let help = if wanted.is_empty() {
-            "remove these lines, and run the command again".to_owned()
-        } else {
-            format!("write there, and run the command again:\n{}", wanted.trim_end_matches('\n'))
-        };
-        Diagnostic::new(Code::EditConflict, message).at(origin).help(help)
-    };
-    conflicts.iter().map(finding).collect()
-}
-
-/// For `generate --check`: what files of the scaffold say that PROJECT does not, and the draft with it put right.
-pub(super) fn verify_choices(draft: &mut Draft, project: &Project, term: &mut Term) -> Result<Diagnostics> {
-    let mut found = Diagnostics::default();
-    // What was not made by commands can't be compared.
-    let Ok(wanted) = replay(project, term) else { return Ok(found) };
-    for choice in Choice::recorded(project) {
-        let mut differing: BTreeMap<RelPath, String> = BTreeMap::new();
-        for other in choice.others(project) {
-            let Ok(from) = replay(&other.applied_to(project), term) else { continue };
-            for (path, new) in &wanted {
-                let (Some(old), Some(text)) = (from.get(path), draft.read(path)?) else { continue };
-                if old == new || differing.contains_key(path) {
-                    continue;
-                }
-                let [old, new] = [old, new].map(|text| scaffold::formatted(path, text));
-                let text = text.replace("\r\n", "\n");
-                let merged = merged(path, &old, &new, &text);
-                if merged.text != text {
-                    differing.insert(path.clone(), merged.text);
-                }
-            }
-        }
-        if differing.is_empty() {
-            continue;
-        }
-        let paths: Vec<String> = differing.keys().map(|path| format!("`{path}`")).collect();
-        let message = format!("`PROJECT` says `{}`, and these files do not: {}", choice.flag(), paths.join(", "));
-        let help = format!("run `memcached-sdk edit {}`, or another choice", choice.flag());
-        found.push(Diagnostic::new(Code::ProjectDiffers, message).help(help));
-        for (path, text) in differing {
-            draft.edit(&path, |_| Ok(text))?;
-        }
-    }
-    Ok(found)
 }

@@ -4,25 +4,28 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::outcome::{Outcome, Usage, apply, apply_anyway};
-use super::{edit, update};
-use crate::cli::{FeatureArgs, GenerateArgs, GenerateWhat, LayoutArgs, OutputFormat, PackageArgs};
+use crate::cli::{FeatureArgs, GenerateArgs, GenerateWhat, LayoutArgs, OutputFormat, PackageArgs, WriteArgs};
 use crate::crd::{Crd, Declaration};
 use crate::diagnostic::Problem;
 use crate::engine;
-use crate::ops::Findings;
 use crate::ops::generate::{self, GenerateOptions, Generated};
 use crate::ops::manifests::Wanted;
 use crate::ops::manifests::output::Destination;
+use crate::ops::{Findings, edit, update};
 use crate::source::{FeatureSelection, PackageSelection};
 use crate::term::{Term, Verbosity};
 
 pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
-    let is_text = args.write.output == OutputFormat::Text;
-    if args.layout.stdout && !is_text {
+    if args.layout.stdout && args.write.output != OutputFormat::Text {
         return Err(Usage(Problem::new("`--stdout` prints manifests, so it allows no other `--output`")).into());
     }
-    let options = options(args, term);
-    let Findings { value: generated, diagnostics: mut found } = generate::run(&options, &mut |text| term.status(text))?;
+    run_with(&options(args, term), &args.write, term)
+}
+
+/// Runs the operation and reports.
+pub(super) fn run_with(options: &GenerateOptions, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
+    let is_text = write.output == OutputFormat::Text;
+    let Findings { value: generated, diagnostics: mut found } = generate::run(options, &mut |text| term.status(text))?;
     let Generated { mut draft, text, manifests, project, notes, refused, next } = generated;
     list(manifests.crds.as_deref(), term);
     if is_text {
@@ -45,12 +48,12 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     } else {
         if let Some(project) = project.filter(|_| options.check && options.wanted == Wanted::ALL) {
             found.extend(update::verify_manager(&mut draft, &project)?.into_iter().collect());
-            found.extend(edit::verify_choices(&mut draft, &project, term)?);
+            found.extend(edit::verify_choices(&mut draft, &project)?);
         }
         found.sort();
-        let mut report = if options.keep_going { apply_anyway } else { apply }(draft, found, &args.write)?;
+        let mut report = if options.keep_going { apply_anyway } else { apply }(draft, found, write)?;
         report.next = next;
-        report.show(&args.write, term)?
+        report.show(write, term)?
     };
     if let Some(refused) = refused {
         term.status(&refused);
@@ -59,13 +62,6 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
 }
 
 fn options(args: &GenerateArgs, term: &Term) -> GenerateOptions {
-    let write = &args.write;
-    let preview = [
-        ("--stdout", args.layout.stdout),
-        ("--check", write.check),
-        ("--dry-run", write.dry_run),
-        ("--diff", write.diff),
-    ];
     GenerateOptions {
         wanted: wanted(args.what),
         packages: selection(&args.packages),
@@ -82,9 +78,15 @@ fn options(args: &GenerateArgs, term: &Term) -> GenerateOptions {
         destination: destination(&args.layout),
         header: args.layout.header_file.clone(),
         year: args.layout.year.clone(),
-        check: write.check,
-        preview: preview.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag),
+        check: args.write.check,
+        preview: if args.layout.stdout { Some("--stdout") } else { preview(&args.write) },
     }
+}
+
+/// The flag because of which no file is written.
+pub(super) fn preview(write: &WriteArgs) -> Option<&'static str> {
+    let flags = [("--check", write.check), ("--dry-run", write.dry_run), ("--diff", write.diff)];
+    flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }
 
 fn wanted(what: GenerateWhat) -> Wanted {
@@ -106,9 +108,14 @@ fn destination(args: &LayoutArgs) -> Destination {
     }
 }
 
+/// Returns true if cargo shall say nothing either.
+pub(super) fn is_quiet(term: &Term) -> bool {
+    term.verbosity() == Verbosity::Quiet
+}
+
 /// Which engine is asked for.
 fn request(args: &GenerateArgs, term: &Term) -> engine::Request {
-    let quiet = term.verbosity() == Verbosity::Quiet;
+    let quiet = is_quiet(term);
     engine::Request { engine: args.engine, verify: args.verify, features: FeatureSelection::default(), quiet }
 }
 

@@ -11,6 +11,7 @@ use super::outcome::{Outcome, Report, Usage, apply};
 use super::stream;
 use crate::cli::{BundleValidateArgs, GenerateBundleArgs, KustomizeManifestsArgs, OutputFormat, WriteArgs};
 use crate::diagnostic::Problem;
+use crate::ops::shown_folder;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::{self, Project};
 use crate::scaffold;
@@ -21,7 +22,7 @@ use crate::ship::olm::bundle::{self, Before};
 use crate::ship::olm::folder::Folder;
 use crate::ship::olm::metadata;
 use crate::ship::olm::validate::{self, Optional};
-use crate::term::{self, Term};
+use crate::term::Term;
 
 /// How to make manifests for a bundle.
 const RENDER: &str = "run `memcached-sdk generate kustomize manifests` first, whose `config/manifests` is rendered; or name manifests with \
@@ -146,7 +147,7 @@ pub(super) fn generate_bundle(args: &GenerateBundleArgs, term: &mut Term) -> Res
     draft.generate(RelPath::new("bundle.Dockerfile")?, bundle.dockerfile);
     let mut report = apply(draft, found, &args.write)?;
     report.next =
-        format!("`{}` is made: memcached-sdk bundle validate {}", bundle.name, term::folder(&args.output_dir));
+        format!("`{}` is made: memcached-sdk bundle validate {}", bundle.name, shown_folder(&args.output_dir));
     report.show(&args.write, term)
 }
 

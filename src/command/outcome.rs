@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::cli::{OutputFormat, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, sarif};
 pub(super) use crate::ops::Usage;
+use crate::ops::fetch;
 use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
 use crate::plan::{Draft, report};
 use crate::term::{Term, Verbosity};
@@ -44,6 +45,24 @@ pub(super) fn apply(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -
         return Ok(Report { outcome: Outcome::Failed, changes: Vec::new(), diagnostics, next: String::new() });
     }
     apply_anyway(draft, diagnostics, write)
+}
+
+/// Applies a change of a project, brings its Cargo.lock up to date, and reports both. `next` is what to do afterwards.
+pub(super) fn apply_and_fetch(
+    draft: Draft,
+    mut diagnostics: Diagnostics,
+    write: &WriteArgs,
+    next: &str,
+    term: &mut Term,
+) -> Result<Outcome> {
+    let root = draft.root().to_path_buf();
+    diagnostics.sort();
+    let mut report = apply(draft, diagnostics, write)?;
+    if report.is_written(write) {
+        report.diagnostics.extend(fetch::missing(&root, &mut |text| term.status(text)));
+    }
+    next.clone_into(&mut report.next);
+    report.show(write, term)
 }
 
 /// Applies what a command has planned of what has no error.

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::elsewhere::elsewhere;
 use super::generate::{features, selection};
-use super::manifests::{cluster_wide, scope};
 use super::outcome::{Outcome, Usage as Misuse};
 use crate::cli::{DataFormat, DeriveArgs, DeriveFormat, ExplainArgs, FeatureArgs, PackageArgs};
 use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
 use crate::k8s;
+use crate::ops::elsewhere::elsewhere;
 use crate::ops::generate::own_project;
+use crate::ops::manifests::{cluster_wide, scope};
 use crate::plan::Draft;
 use crate::rbac::allow::{self, Allow};
 use crate::rbac::check;

@@ -3,10 +3,8 @@
 use serde_json::json;
 
 use crate::cli::{DataFormat, VersionArgs};
+use crate::ops::VERSION;
 use crate::schema::release::NEWEST;
-
-/// This program.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// One library a line, or an object.
 pub(crate) fn text(args: &VersionArgs) -> String {

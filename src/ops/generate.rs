@@ -17,7 +17,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::engine;
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
-use crate::rbac::marker;
+use crate::rbac::{marker, role};
 use crate::source::{Choice, FeatureSelection, PackageSelection, Packages, Pending};
 
 /// What to generate, from what, and where to.
@@ -48,6 +48,31 @@ pub(crate) struct GenerateOptions {
     pub(crate) check: bool,
     /// The flag because of which no file is written, if one is given.
     pub(crate) preview: Option<&'static str>,
+}
+
+impl Default for GenerateOptions {
+    /// All manifests of the package of the working directory, where a project has them.
+    fn default() -> Self {
+        Self {
+            wanted: Wanted::ALL,
+            packages: PackageSelection::default(),
+            features: FeatureSelection::default(),
+            paths: Vec::new(),
+            kinds: Vec::new(),
+            excluded: Vec::new(),
+            keep_going: false,
+            engine: engine::Request::default(),
+            fix: Vec::new(),
+            max_desc_len: None,
+            role_name: role::ROLE.to_owned(),
+            fold: false,
+            destination: Destination::Usual,
+            header: None,
+            year: None,
+            check: false,
+            preview: None,
+        }
+    }
 }
 
 /// What `generate` has made.

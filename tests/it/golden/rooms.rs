@@ -42,6 +42,8 @@ const ROOMS: &[(&str, &[&str])] = &[
             "plan",
             "project",
             "rbac",
+            "runtime",
+            "scaffold",
             "source",
             "webhook",
             "yaml",
@@ -59,11 +61,9 @@ const ROOMS: &[(&str, &[&str])] = &[
             "engine",
             "k8s",
             "ops",
-            "parallel",
             "plan",
             "project",
             "rbac",
-            "runtime",
             "scaffold",
             "schema",
             "ship",
@@ -112,7 +112,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("toml_edit", &["edit", "engine", "runtime", "source"]),
     ("url", &["schema", "ship"]),
     ("uuid", &["api", "schema"]),
-    ("walkdir", &["command"]),
+    ("walkdir", &["command", "ops"]),
 ];
 
 /// The tokens of each room, without its unit tests.
@@ -205,6 +205,18 @@ fn no_room_uses_one_below_it_and_the_list_is_true() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn operations_know_no_command_line_and_no_terminal() {
+    let rooms = rooms();
+    let (used, crates) = (used_rooms(&rooms["ops"]), first_names(&rooms["ops"]));
+    for room in ["cli", "command", "term"] {
+        assert!(!used.contains(room), "ops uses {room}");
+    }
+    for name in ["clap", "clap_complete"] {
+        assert!(!crates.contains(name), "ops uses {name}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::outcome::Usage;
+use super::Usage;
 use crate::diagnostic::Problem;
 use crate::project::builtin::{self, Builtin};
 use crate::project::{Project, Resource};
@@ -11,7 +11,7 @@ use crate::project::{Project, Resource};
 const LISTED: usize = 8;
 
 /// A kind that is there already.
-pub(super) enum Known {
+pub(crate) enum Known {
     /// PROJECT has it.
     Recorded(Box<Resource>),
     /// A type of Kubernetes.
@@ -20,7 +20,7 @@ pub(super) enum Known {
 
 /// Finds the kind of `resource`, whose group is `group` on the command line. A group may have the domain of the project already.
 /// An empty one stands for the only group of the project that has the kind, then for the core group of Kubernetes.
-pub(super) fn find(project: &Project, resource: &Resource, group: &str) -> Result<Known> {
+pub(crate) fn find(project: &Project, resource: &Resource, group: &str) -> Result<Known> {
     if let Some(entry) = project.find(resource) {
         return Ok(Known::Recorded(Box::new(entry.clone())));
     }

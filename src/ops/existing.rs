@@ -5,17 +5,17 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::elsewhere::uses_kube;
+use super::shown_folder;
 use crate::diagnostic::Problem;
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::runtime;
 use crate::source::CargoManifest;
-use crate::term;
 
 /// What `cargo new` writes into `src/main.rs` and `src/lib.rs`.
 const OF_CARGO: [&str; 2] = ["println!(\"Hello, world!\");", "pub fn add(left: u64, right: u64) -> u64 {"];
 
 /// Refuses a folder with sources that no project has made, whatever the flags are.
-pub(super) fn refuse(root: &Path) -> Result<()> {
+pub(crate) fn refuse(root: &Path) -> Result<()> {
     let draft = Draft::open(root);
     let read = |path: &str| draft.read(&RelPath::new(path)?);
     if read(RECORD)?.is_some() {
@@ -33,7 +33,7 @@ pub(super) fn refuse(root: &Path) -> Result<()> {
             sources.push(path);
         }
     }
-    let folder = term::folder(root);
+    let folder = shown_folder(root);
     let new = "make the project in a folder of its own: `memcached-sdk init FOLDER`";
     let problem = match (manifest, sources.first()) {
         (None, None) => return Ok(()),

@@ -5,34 +5,35 @@ use std::collections::BTreeMap;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::{create_api, create_webhook, init};
-use crate::cli::{CreateApiArgs, CreateWebhookArgs, ExternalArgs};
+use super::create_api::{self, CreateApiOptions, ImageOptions};
+use super::create_webhook::{self, CreateWebhookOptions};
+use super::external::ExternalOptions;
+use super::init;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::name::ControllerName;
 use crate::project::webhook::Webhooks;
 use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource};
-use crate::term::Term;
 
 /// The files as they are scaffolded, of Rust not formatted; without PROJECT and what is generated.
-pub(super) type Scaffold = BTreeMap<RelPath, String>;
+pub(crate) type Scaffold = BTreeMap<RelPath, String>;
 
-pub(super) fn replay(project: &Project, term: &mut Term) -> Result<Scaffold> {
-    scaffold(project, term).context("what `PROJECT` records can't be scaffolded again")
+pub(crate) fn replay(project: &Project) -> Result<Scaffold> {
+    scaffold(project).context("what `PROJECT` records can't be scaffolded again")
 }
 
-fn scaffold(project: &Project, term: &mut Term) -> Result<Scaffold> {
+fn scaffold(project: &Project) -> Result<Scaffold> {
     let mut draft = Draft::imagined();
     let mut bare = Project { resources: Vec::new(), ..project.clone() };
     bare.plugins.remove(DEPLOY_IMAGE);
     let _reported_before = init::scaffold(&mut draft, &bare, IfExists::Overwrite)?;
     for resource in &project.resources {
-        for args in apis(project, resource) {
-            let _reported_before = create_api::plan(&mut draft, &args, term)?;
+        for options in apis(project, resource) {
+            let _reported_before = create_api::run(&mut draft, &options)?;
         }
     }
     for resource in &project.resources {
-        if let Some(args) = webhooks(resource)? {
-            let _reported_before = create_webhook::plan(&mut draft, &args)?;
+        if let Some(options) = webhooks(resource)? {
+            let _reported_before = create_webhook::run(&mut draft, &options)?;
         }
     }
     let paths: Vec<RelPath> = draft.paths().filter(|path| path.as_str() != RECORD).cloned().collect();
@@ -45,7 +46,7 @@ fn scaffold(project: &Project, term: &mut Term) -> Result<Scaffold> {
     Ok(files)
 }
 
-/// The group as it is given on the command line.
+/// The group as `create api` takes it.
 fn group(resource: &Resource) -> String {
     match resource.qualified_group() {
         _ if !resource.core => resource.group.to_string(),
@@ -55,7 +56,7 @@ fn group(resource: &Resource) -> String {
 }
 
 /// The runs of `create api` that have made a resource.
-fn apis(project: &Project, resource: &Resource) -> Vec<CreateApiArgs> {
+fn apis(project: &Project, resource: &Resource) -> Vec<CreateApiOptions> {
     let Resource { version, kind, plural, api, controllers, core, namespaced, .. } = resource;
     let default = resource.default_controller_name(project.multigroup);
     let names: Vec<Option<&ControllerName>> = match controllers {
@@ -66,9 +67,7 @@ fn apis(project: &Project, resource: &Resource) -> Vec<CreateApiArgs> {
             names.iter().map(|name| Some(name).filter(|name| name.as_str() != default)).collect()
         }
     };
-    let mut options = deploy_image(project, resource);
-    let mut option = |key: &str| options.as_mut().and_then(|options| options.remove(key));
-    let own = CreateApiArgs {
+    let own = CreateApiOptions {
         group: group(resource),
         version: version.to_string(),
         kind: kind.to_string(),
@@ -77,43 +76,38 @@ fn apis(project: &Project, resource: &Resource) -> Vec<CreateApiArgs> {
         namespaced: api.as_ref().map_or(*namespaced, |api| api.namespaced),
         external: external(resource),
         plural: Some(plural.to_string()).filter(|_| !core),
-        short_name: api.iter().flat_map(|api| &api.short_names).map(ToString::to_string).collect(),
+        short_names: api.iter().flat_map(|api| &api.short_names).map(ToString::to_string).collect(),
         controller_name: names.first().copied().flatten().map(ToString::to_string),
-        image: option("image"),
-        image_container_port: option("containerPort").and_then(|port| port.parse().ok()),
-        image_container_command: option("containerCommand")
-            .map(|parts| parts.split(',').map(str::to_owned).collect())
-            .unwrap_or_default(),
-        run_as_user: option("runAsUser").and_then(|user| user.parse().ok()),
-        ..CreateApiArgs::default()
+        image: image(project, resource),
+        ..CreateApiOptions::default()
     };
     if api.is_none() && names.is_empty() {
         return Vec::new();
     }
-    let more = names.iter().skip(1).map(|name| CreateApiArgs {
+    let more = names.iter().skip(1).map(|name| CreateApiOptions {
         resource: Some(false),
         controller_name: name.map(ToString::to_string),
         image: None,
         ..own.clone()
     });
-    let more: Vec<CreateApiArgs> = more.collect();
+    let more: Vec<CreateApiOptions> = more.collect();
     [own].into_iter().chain(more).collect()
 }
 
 /// Where the type of a resource is.
-fn external(resource: &Resource) -> ExternalArgs {
+fn external(resource: &Resource) -> ExternalOptions {
     if !resource.external {
-        return ExternalArgs::default();
+        return ExternalOptions::default();
     }
-    ExternalArgs {
-        external_api_path: resource.path.clone(),
-        external_api_domain: resource.domain.as_ref().map(ToString::to_string),
-        external_api_module: resource.module.clone(),
+    ExternalOptions {
+        path: resource.path.clone(),
+        domain: resource.domain.as_ref().map(ToString::to_string),
+        module: resource.module.clone(),
     }
 }
 
-/// What `create api --image` was given.
-fn deploy_image(project: &Project, resource: &Resource) -> Option<BTreeMap<String, String>> {
+/// The image that the controller of a resource deploys.
+fn image(project: &Project, resource: &Resource) -> Option<ImageOptions> {
     let entries = project.plugins.get(DEPLOY_IMAGE)?.get("resources")?.as_array()?;
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     let entry = entries.iter().find(|entry| {
@@ -122,29 +116,37 @@ fn deploy_image(project: &Project, resource: &Resource) -> Option<BTreeMap<Strin
             && text(entry, "kind") == resource.kind.as_str()
     })?;
     let options = entry["options"].as_object()?;
-    Some(options.iter().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect())
+    let option = |key: &str| options.get(key).and_then(Value::as_str);
+    Some(ImageOptions {
+        name: option("image")?.to_owned(),
+        container_port: option("containerPort").and_then(|port| port.parse().ok()),
+        container_command: option("containerCommand")
+            .map(|parts| parts.split(',').map(str::to_owned).collect())
+            .unwrap_or_default(),
+        run_as_user: option("runAsUser").and_then(|user| user.parse().ok()),
+    })
 }
 
 /// The runs of `create webhook` for a resource, in one.
-fn webhooks(resource: &Resource) -> Result<Option<CreateWebhookArgs>> {
+fn webhooks(resource: &Resource) -> Result<Option<CreateWebhookOptions>> {
     let Webhooks { conversion, defaulting, defaulting_path, spoke, validation, validation_path, .. } =
         Webhooks::of(resource).with_context(|| resource.display())?;
     if !(conversion || defaulting || validation) {
         return Ok(None);
     }
-    Ok(Some(CreateWebhookArgs {
+    Ok(Some(CreateWebhookOptions {
         group: group(resource),
         version: resource.version.to_string(),
         kind: resource.kind.to_string(),
         plural: Some(resource.plural.to_string()).filter(|_| resource.external),
         defaulting,
-        programmatic_validation: validation,
+        validation,
         conversion,
-        spoke,
+        spokes: spoke,
         defaulting_path,
         validation_path,
         external: external(resource),
-        ..CreateWebhookArgs::default()
+        ..CreateWebhookOptions::default()
     }))
 }
 

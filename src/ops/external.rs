@@ -2,42 +2,52 @@
 
 use anyhow::Result;
 
-use super::outcome::Usage;
-use crate::cli::ExternalArgs;
+use super::Usage;
 use crate::diagnostic::Problem;
 use crate::plan::Draft;
 use crate::project::name::Domain;
 use crate::project::{Project, Resource};
 use crate::scaffold;
 
+/// The type of another crate that a command is about.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ExternalOptions {
+    /// The Rust module of the type; `None` if the type is not one of another crate.
+    pub(crate) path: Option<String>,
+    /// The domain of its API group.
+    pub(crate) domain: Option<String>,
+    /// The crate that becomes a dependency: `NAME@VERSION`.
+    pub(crate) module: Option<String>,
+}
+
 /// What its group ends in: that of the project only for kinds of the project.
-pub(super) fn domain(args: &ExternalArgs, project: &Project) -> Result<Option<Domain>> {
-    Ok(match &args.external_api_domain {
+pub(crate) fn domain(options: &ExternalOptions, project: &Project) -> Result<Option<Domain>> {
+    Ok(match &options.domain {
         Some(domain) => Some(Domain::parse(domain).map_err(Usage)?),
-        None if args.external_api_path.is_some() => None,
+        None if options.path.is_some() => None,
         None => project.domain.clone(),
     })
 }
 
 /// Says of a resource where its type is, if the flags do. `command` is the one to type, up to the group.
-pub(super) fn name(args: &ExternalArgs, command: &str, resource: &mut Resource) -> Result<()> {
-    if let Some(path) = &args.external_api_path {
+pub(crate) fn name(options: &ExternalOptions, command: &str, resource: &mut Resource) -> Result<()> {
+    if let Some(path) = &options.path {
         let is_go = |text: &String| text.contains('/');
-        if is_go(path) || args.external_api_module.as_ref().is_some_and(is_go) {
-            return Err(Usage(of_go(args, command, resource)).into());
+        if is_go(path) || options.module.as_ref().is_some_and(is_go) {
+            return Err(Usage(of_go(options, command, resource)).into());
         }
         resource.external = true;
         resource.path = Some(rust_path(path)?);
-        resource.module.clone_from(&args.external_api_module);
+        resource.module.clone_from(&options.module);
     }
     Ok(())
 }
 
 /// The answer to a path of a Go package: the command for a Rust type.
-fn of_go(args: &ExternalArgs, command: &str, resource: &Resource) -> Problem {
-    let path = args.external_api_path.as_deref().unwrap_or_default();
-    let go = if path.contains('/') { path } else { args.external_api_module.as_deref().unwrap_or_default() };
-    let domain = args.external_api_domain.as_ref().map(|domain| format!(" --external-api-domain={domain}"));
+fn of_go(options: &ExternalOptions, command: &str, resource: &Resource) -> Problem {
+    let path = options.path.as_deref().unwrap_or_default();
+    let go = if path.contains('/') { path } else { options.module.as_deref().unwrap_or_default() };
+    let domain = options.domain.as_ref().map(|domain| format!(" --external-api-domain={domain}"));
     let problem = Problem::new(format!("`{go}` is a Go package, and the controller needs a type in Rust"));
     problem.help(format!(
         "add a crate that has the type of `{}`, or make one from the CRD with kopium, and name the module of the type: \
@@ -66,7 +76,7 @@ fn rust_path(path: &str) -> Result<String> {
 }
 
 /// Adds the crate that has the type to the dependencies.
-pub(super) fn depend(draft: &mut Draft, resource: &Resource) -> Result<()> {
+pub(crate) fn depend(draft: &mut Draft, resource: &Resource) -> Result<()> {
     let Some(module) = &resource.module else { return Ok(()) };
     let (name, version) = module.split_once('@').unwrap_or((module, "*"));
     scaffold::depend_on(draft, name, version)

@@ -8,7 +8,7 @@ use crate::diagnostic::Problem;
 const RUST: (u32, u32) = (1, 95);
 
 /// Everything that is missing, in one problem.
-pub(super) fn check() -> Result<(), Problem> {
+pub(crate) fn check() -> Result<(), Problem> {
     let (major, minor) = RUST;
     let mut missing = Vec::new();
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());

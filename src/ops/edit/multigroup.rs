@@ -8,23 +8,21 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use walkdir::WalkDir;
 
-use super::super::replay::{Scaffold, replay};
 use super::apply_difference;
 use crate::diagnostic::{Diagnostics, Problem};
+use crate::ops::replay::{Scaffold, replay};
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::project::name::ControllerName;
 use crate::project::{Controllers, Project, Resource};
 use crate::scaffold;
 use crate::source::{Regroup, crate_name, regrouped};
-use crate::term::Term;
 
 /// The project with the other layout, whose files are in the draft.
-pub(super) fn regroup(
+pub(crate) fn regroup(
     draft: &mut Draft,
     project: Project,
     multigroup: bool,
     found: &mut Diagnostics,
-    term: &mut Term,
 ) -> Result<Project> {
     let (from, to) = if project.multigroup == multigroup {
         // Files may have the other layout all the same, unless they can't.
@@ -42,7 +40,7 @@ pub(super) fn regroup(
         (project, to)
     };
     let layout = Layout::new(&from, &to);
-    let [before, mut after] = [replay(&from, term)?, replay(&to, term)?];
+    let [before, mut after] = [replay(&from)?, replay(&to)?];
     for path in files(draft.root())? {
         layout.carry(draft, &path)?;
     }

@@ -8,7 +8,6 @@ use quote::ToTokens as _;
 use super::*;
 use crate::project::name::{Domain, Group, Kind, ProjectName, Version};
 use crate::project::{ResourceApi, ident, taken};
-use crate::term::Verbosity;
 
 /// What code uses without importing it. A controller's `Result` is meant.
 const PRELUDE: [&str; 18] = [
@@ -76,7 +75,7 @@ fn kinds() -> BTreeMap<String, String> {
 }
 
 fn files(project: &Project) -> Scaffold {
-    replay(project, &mut Term::stdio(Verbosity::Quiet)).unwrap()
+    replay(project).unwrap()
 }
 
 /// The crates that code in a file names: those of the manifest and, outside of the library, the package's own.

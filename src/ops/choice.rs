@@ -1,0 +1,137 @@
+//! The choices of the scaffold that PROJECT records.
+
+use crate::project::Project;
+use crate::project::manager::ManagerSource;
+use crate::project::name::Namespace;
+use crate::project::parts::{LeaderElection, Switch};
+use crate::project::webhook::CertMode;
+
+/// One choice of the scaffold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Scope(Scope),
+    Owner(Option<String>),
+    License(Option<String>),
+    CertMode(CertMode),
+    LeaderElection(LeaderElection),
+    Manager(ManagerSource),
+    Switch(Switch, bool),
+}
+
+/// Where the operator works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Cluster,
+    Own,
+    Listed(Vec<Namespace>),
+}
+
+impl Choice {
+    /// Records it in a project.
+    pub(crate) fn apply_to(&self, project: &mut Project) {
+        match self {
+            Self::Scope(scope) => {
+                project.namespaced = *scope != Scope::Cluster;
+                project.namespaces = if let Scope::Listed(names) = scope { names.clone() } else { Vec::new() };
+            }
+            Self::Owner(owner) => project.owner.clone_from(owner),
+            Self::License(license) => project.license.clone_from(license),
+            Self::CertMode(mode) => mode.record(project),
+            Self::LeaderElection(mode) => project.parts.leader_election = *mode,
+            Self::Manager(source) => project.manager.clone_from(source),
+            Self::Switch(switch, true) => _ = project.parts.on.insert(*switch),
+            Self::Switch(switch, false) => _ = project.parts.on.remove(switch),
+        }
+    }
+
+    pub(crate) fn applied_to(&self, project: &Project) -> Project {
+        let mut project = project.clone();
+        self.apply_to(&mut project);
+        project
+    }
+
+    /// Whether the project has made it.
+    pub(crate) fn is_of(&self, project: &Project) -> bool {
+        self.applied_to(project) == *project
+    }
+
+    /// The other answers to its question; none where it is about words only.
+    pub(crate) fn others(&self, project: &Project) -> Vec<Self> {
+        match self {
+            Self::Scope(scope) => {
+                // Which namespaces does not matter.
+                let listed = if project.namespaces.is_empty() {
+                    Namespace::parse("default").into_iter().collect()
+                } else {
+                    project.namespaces.clone()
+                };
+                let all = [Scope::Cluster, Scope::Own, Scope::Listed(listed)];
+                let same = std::mem::discriminant(scope);
+                all.into_iter().filter(|other| std::mem::discriminant(other) != same).map(Self::Scope).collect()
+            }
+            Self::Owner(_) | Self::License(_) => Vec::new(),
+            Self::CertMode(mode) => {
+                CertMode::ALL.into_iter().filter(|other| other != mode).map(Self::CertMode).collect()
+            }
+            Self::LeaderElection(mode) => {
+                LeaderElection::ALL.into_iter().filter(|other| other != mode).map(Self::LeaderElection).collect()
+            }
+            Self::Manager(source) => [ManagerSource::Vendored, ManagerSource::Registry]
+                .into_iter()
+                .filter(|other| other != source)
+                .map(Self::Manager)
+                .collect(),
+            Self::Switch(switch, on) => vec![Self::Switch(*switch, !on)],
+        }
+    }
+
+    /// Those of a project that files may contradict: what is switched on by hand is none of PROJECT's business.
+    pub(crate) fn recorded(project: &Project) -> Vec<Self> {
+        let scope = match (project.namespaced, project.namespaces.is_empty()) {
+            (false, _) => Scope::Cluster,
+            (true, true) => Scope::Own,
+            (true, false) => Scope::Listed(project.namespaces.clone()),
+        };
+        let has_webhooks = project.resources.iter().any(|resource| resource.webhooks.is_some());
+        let parts = &project.parts;
+        let life = parts.leader_election == LeaderElection::Life;
+        [
+            Some(Self::Scope(scope)),
+            has_webhooks.then(|| Self::CertMode(CertMode::of(project).unwrap_or_default())),
+            life.then_some(Self::LeaderElection(LeaderElection::Life)),
+            (project.manager != ManagerSource::Vendored).then(|| Self::Manager(project.manager.clone())),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(parts.on.iter().map(|switch| Self::Switch(*switch, true)))
+        .collect()
+    }
+
+    /// As it is typed.
+    pub(crate) fn flag(&self) -> String {
+        match self {
+            Self::Scope(Scope::Cluster) => "--namespaced=false".to_owned(),
+            Self::Scope(Scope::Own) => "--namespaced".to_owned(),
+            Self::Scope(Scope::Listed(names)) => {
+                let names: Vec<&str> = names.iter().map(Namespace::as_str).collect();
+                format!("--namespaces={}", names.join(","))
+            }
+            Self::Owner(owner) => format!("--owner={}", owner.as_deref().unwrap_or_default()),
+            Self::License(license) => format!("--license={}", license.as_deref().unwrap_or("none")),
+            Self::CertMode(mode) => format!("--webhook-cert-mode={}", mode.as_str()),
+            Self::LeaderElection(mode) => format!("--leader-election={}", mode.as_str()),
+            Self::Manager(source) => format!("--manager={source}"),
+            Self::Switch(switch, on) => {
+                let flag = match switch {
+                    Switch::Grafana => "--plugins=grafana",
+                    Switch::Helm => "--plugins=helm",
+                    Switch::MetricsCert => "--metrics-cert",
+                    Switch::NetworkPolicy => "--network-policy",
+                    Switch::Olm => "--plugins=olm",
+                    Switch::Prometheus => "--prometheus",
+                };
+                format!("{flag}{}", if *on { "" } else { "=false" })
+            }
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! `create api`: a group, version and kind → types, a controller, and what belongs to them in config/.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::external::{self, ExternalOptions};
+use super::known::{self, Known};
+use super::{Usage, manifests};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::plan::{Draft, RECORD, RelPath};
+use crate::project::builtin::{self, Builtin};
+use crate::project::name::{ControllerName, Domain, Group, Kind, Plural, ShortName, Version};
+use crate::project::resource::without_domain;
+use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource, ResourceApi};
+use crate::scaffold::context::{BuiltinContext, ControllerContext, DeployImageContext, ResourceContext};
+use crate::scaffold::{self, Controller};
+
+/// An API to add to a project.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CreateApiOptions {
+    /// The API group without the domain of the project.
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    /// A group that ends in the domain already is the whole one; see [`Question::Group`].
+    pub(crate) whole_group: Option<bool>,
+    /// Scaffold the custom resource type; see [`Question::Resource`].
+    pub(crate) resource: Option<bool>,
+    /// Scaffold the controller; see [`Question::Controller`].
+    pub(crate) controller: Option<bool>,
+    pub(crate) namespaced: bool,
+    /// The plural; `None` follows the rules of English.
+    pub(crate) plural: Option<String>,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) external: ExternalOptions,
+    pub(crate) controller_name: Option<String>,
+    /// The image that the controller deploys.
+    pub(crate) image: Option<ImageOptions>,
+    /// Plans the generated manifests as well.
+    pub(crate) generate: bool,
+    /// Overwrites files that exist with other text.
+    pub(crate) force: bool,
+}
+
+/// An image, and how it is run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ImageOptions {
+    pub(crate) name: String,
+    pub(crate) container_port: Option<u16>,
+    pub(crate) container_command: Vec<String>,
+    pub(crate) run_as_user: Option<u32>,
+}
+
+/// A decision that the options leave open.
+#[derive(Debug)]
+pub(crate) enum Question {
+    /// The group ends in the domain of the project already, to which the domain is added.
+    Group { group: Group, domain: Domain },
+    /// Scaffold the custom resource type. The default for a kind of Kubernetes is no; `note` says what that means.
+    Resource { note: Option<String> },
+    /// Scaffold the controller.
+    Controller,
+}
+
+impl Question {
+    /// The text to show.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Group { group, domain } => format!(
+                "The domain `{domain}` is added to the group. Is the group `{group}`, and not `{group}.{domain}`?"
+            ),
+            Self::Resource { .. } => "Scaffold the resource?".to_owned(),
+            Self::Controller => "Scaffold the controller?".to_owned(),
+        }
+    }
+
+    /// The answer that a person confirms with the return key.
+    pub(crate) fn default(&self) -> bool {
+        match self {
+            Self::Group { .. } | Self::Controller => true,
+            Self::Resource { note } => note.is_none(),
+        }
+    }
+
+    /// The answer where nobody can be asked. A group that may be a mistake is an error then.
+    pub(crate) fn unattended(&self) -> bool {
+        self.default() && !matches!(self, Self::Group { .. })
+    }
+
+    /// Enters the answer into the options. Returns a note about its effect.
+    pub(crate) fn answer(self, answer: bool, options: &mut CreateApiOptions) -> Option<String> {
+        match self {
+            Self::Group { .. } => options.whole_group = Some(answer),
+            Self::Resource { note } => {
+                options.resource = Some(answer);
+                return note.filter(|_| !answer);
+            }
+            Self::Controller => options.controller = Some(answer),
+        }
+        None
+    }
+}
+
+/// PROJECT has it already.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) struct Recorded(#[from] pub(crate) Problem);
+
+/// Returns the next decision that the options leave open.
+pub(crate) fn question(draft: &Draft, options: &CreateApiOptions) -> Result<Option<Question>> {
+    Ok(match wanted(&Project::recorded(draft)?, options)? {
+        Resolution::Open(question) => Some(question),
+        Resolution::Decided(_) => None,
+    })
+}
+
+/// Adds the API to the project of the draft. Open questions get the answer [`Question::unattended`].
+pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagnostics> {
+    let mut options = options.clone();
+    let mut project = Project::recorded(draft)?;
+    let mut found = Diagnostics::default();
+
+    let Wanted { mut resource, builtin, api, controller } = loop {
+        match wanted(&project, &options)? {
+            Resolution::Decided(wanted) => break *wanted,
+            Resolution::Open(question) => {
+                let answer = question.unattended();
+                let _of_interest_to_people = question.answer(answer, &mut options);
+            }
+        }
+    };
+    if api && !resource.version.is_conventional() {
+        let message = format!("version `{}` does not look like `v1`, `v1beta1` or `v1alpha1`", resource.version);
+        let help = "other versions work, but sort behind all of these, and nobody sees how stable they are";
+        found.push(Diagnostic::new(Code::UnusualVersion, message).help(help));
+    }
+    let controller_name = options.controller_name.as_deref().map(ControllerName::parse).transpose().map_err(Usage)?;
+    if controller {
+        resource.controllers =
+            controller_name.clone().map_or(Controllers::Default, |name| Controllers::Named(vec![name]));
+    }
+    let storage = !earlier_versions(&project, &resource).any(|other| other.api.is_some());
+    project.add(resource.clone(), options.force).map_err(Recorded)?;
+    // What is scaffolded is what the record says, also where this command adds to an entry.
+    let recorded = project.find(&resource).and_then(|entry| entry.api.clone());
+    let namespaced = builtin.as_ref().map_or(resource.namespaced, |builtin| builtin.namespaced);
+    let shape = recorded.unwrap_or_else(|| ResourceApi::new(namespaced));
+
+    let context = ResourceContext::new(&project, &resource, &shape, storage);
+    let control = ControllerContext::new(context.clone(), &resource, controller_name.as_ref());
+    let deploy_image = deploy_image(options.image.as_ref(), &resource, &control)?;
+    if let (Some(deploy_image), Some(image)) = (&deploy_image, &options.image) {
+        record_image(&mut project, &resource, deploy_image, &image.container_command);
+    }
+    if api {
+        found.extend(scaffold::api(draft, &context, deploy_image.as_ref(), options.force)?);
+    }
+    if controller {
+        let builtin = builtin
+            .map(|builtin| BuiltinContext::new(&control, builtin.module, false))
+            .or_else(|| resource.path.as_ref().map(|path| BuiltinContext::new(&control, path, true)));
+        external::depend(draft, &resource)?;
+        let controller = match (&deploy_image, &builtin) {
+            (Some(context), _) => Controller::DeployImage(context),
+            (None, Some(context)) => Controller::Builtin(context),
+            (None, None) => Controller::Plain(&control),
+        };
+        found.extend(scaffold::controller(draft, &controller, options.force)?);
+    }
+    draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
+    if options.generate {
+        found.extend(manifests::manifests(draft, &project)?);
+    }
+    Ok(found)
+}
+
+/// Options as far as they decide.
+enum Resolution {
+    Open(Question),
+    Decided(Box<Wanted>),
+}
+
+/// The decisions.
+struct Wanted {
+    resource: Resource,
+    /// When the resource is a type of Kubernetes itself.
+    builtin: Option<Builtin>,
+    /// Scaffold the types.
+    api: bool,
+    /// Scaffold a controller.
+    controller: bool,
+}
+
+fn wanted(project: &Project, options: &CreateApiOptions) -> Result<Resolution> {
+    let group = Group::parse(&options.group).map_err(Usage)?;
+    let group = match (short_group(project, &group, options), options.whole_group) {
+        (None, _) => group,
+        (Some((domain, _)), None) => {
+            let domain = domain.clone();
+            return Ok(Resolution::Open(Question::Group { group, domain }));
+        }
+        (Some((_, short)), Some(true)) => Group::parse(short).map_err(Usage)?,
+        (Some((domain, short)), Some(false)) => return Err(Usage(doubled(&group, domain, short, options)).into()),
+    };
+    let version = Version::parse(&options.version).map_err(Usage)?;
+    let kind = Kind::parse(&options.kind).map_err(Usage)?;
+    let mut resource =
+        Resource::new(group, external::domain(&options.external, project)?, version, kind).map_err(Usage)?;
+    external::name(&options.external, "memcached-sdk create api --resource=false", &mut resource)?;
+    if resource.external && options.resource == Some(true) {
+        let problem = Problem::new("a type of another crate is not one of this project");
+        return Err(Usage(problem.help("pass `--resource=false` with `--external-api-path`")).into());
+    }
+    let api = match options.resource {
+        Some(api) => api,
+        None if resource.external => false,
+        None => return Ok(Resolution::Open(about_resource(project, &resource, options))),
+    };
+    let mut builtin = None;
+    if resource.external {
+        resource.namespaced = options.namespaced;
+        if let Some(plural) = &options.plural {
+            resource.plural = Plural::parse(plural).map_err(Usage)?;
+        }
+    } else if !api {
+        match known::find(project, &resource, &options.group)? {
+            Known::Recorded(entry) if entry.core => {
+                builtin = builtin::find(entry.group.as_str(), &options.version, &options.kind)?;
+                resource = Resource { controllers: Controllers::None, ..*entry };
+            }
+            Known::Recorded(entry) if entry.external => {
+                resource = Resource { controllers: Controllers::None, ..*entry };
+            }
+            // The record has the controllers of the kind; the flags say which one is new.
+            Known::Recorded(entry) => (resource.group, resource.domain) = (entry.group, entry.domain),
+            Known::Builtin(found) => {
+                resource = Resource::builtin(&found)?;
+                builtin = Some(found);
+            }
+        }
+    }
+    let other = project.other_versions(&resource).next();
+    if api {
+        let mut shape = ResourceApi::new(options.namespaced);
+        shape.short_names =
+            options.short_names.iter().map(|name| ShortName::parse(name)).collect::<Result<_, _>>().map_err(Usage)?;
+        // The versions of a kind share its names.
+        if let Some(other) = other.and_then(|other| other.api.as_ref())
+            && shape.short_names.is_empty()
+        {
+            shape.short_names.clone_from(&other.short_names);
+        }
+        resource.api = Some(shape);
+        match (&options.plural, other) {
+            (Some(plural), _) => resource.plural = Plural::parse(plural).map_err(Usage)?,
+            (None, Some(other)) => resource.plural = other.plural.clone(),
+            (None, None) => {}
+        }
+    } else if let Some(entry) = project.find(&resource).filter(|_| !resource.external) {
+        resource.plural = entry.plural.clone();
+    }
+    // A kind has one controller, for whichever version is stored.
+    let has_controller = |resource: &Resource| resource.controllers != Controllers::None;
+    let has_already = options.controller_name.is_none() && project.other_versions(&resource).any(has_controller);
+    let controller = match options.controller {
+        Some(wanted) => wanted,
+        None if has_already => false,
+        None => return Ok(Resolution::Open(Question::Controller)),
+    };
+    let usage = |message: &str, help: &str| Err(Usage(Problem::new(message).help(help)).into());
+    if !api && !controller {
+        return usage("nothing to do: neither a resource nor a controller is wanted", "leave out `--controller=false`");
+    }
+    if !controller && options.controller_name.is_some() {
+        return usage("`--controller-name` names a controller that is not wanted", "leave out `--controller=false`");
+    }
+    if options.image.is_some() && !(api && controller) {
+        return usage(
+            "`--image` makes both a resource and its controller",
+            "leave out `--resource` and `--controller`",
+        );
+    }
+    if options.image.is_some() && !options.namespaced {
+        return usage(
+            "`--image` makes a namespaced kind: its objects own a Deployment in their namespace",
+            "leave out `--namespaced=false`",
+        );
+    }
+    Ok(Resolution::Decided(Box::new(Wanted { resource, builtin, api, controller })))
+}
+
+/// A kind of Kubernetes gets a controller alone.
+fn about_resource(project: &Project, resource: &Resource, options: &CreateApiOptions) -> Question {
+    let note = meant_builtin(project, resource, options).map(|builtin| {
+        let name = format!("{}/{}", builtin.group, builtin.version);
+        format!(
+            "`{}` is a kind of Kubernetes, `{}`: it gets a controller; `--resource` makes an API `{}` of your own",
+            builtin.kind,
+            name.trim_start_matches('/'),
+            resource.display()
+        )
+    });
+    Question::Resource { note }
+}
+
+/// The kind of Kubernetes that the flags name, when they say nothing that only an API of the project has. An empty group is the
+/// domain of the project.
+fn meant_builtin(project: &Project, resource: &Resource, options: &CreateApiOptions) -> Option<Builtin> {
+    let is_own = options.image.is_some()
+        || options.plural.is_some()
+        || !options.short_names.is_empty()
+        || !options.namespaced
+        || options.controller == Some(false)
+        || project.find(resource).is_some()
+        || project.other_versions(resource).next().is_some();
+    if is_own || options.group.is_empty() {
+        return None;
+    }
+    builtin::find(&options.group, &options.version, &options.kind).ok().flatten()
+}
+
+/// The domain of the project, and the group without it, if the group ends in it although the domain is added to the group.
+fn short_group<'a>(
+    project: &'a Project,
+    group: &'a Group,
+    options: &CreateApiOptions,
+) -> Option<(&'a Domain, &'a str)> {
+    let domain = project.domain.as_ref().filter(|_| options.external.path.is_none())?;
+    Some((domain, without_domain(group, domain)?))
+}
+
+/// The group would end in the domain twice.
+fn doubled(group: &Group, domain: &Domain, short: &str, options: &CreateApiOptions) -> Problem {
+    let shown = if short.is_empty() { "\"\"" } else { short };
+    let command =
+        format!("memcached-sdk create api --group {shown} --version {} --kind {}", options.version, options.kind);
+    let problem =
+        Problem::new(format!("the domain `{domain}` is added to the group, and `{group}` ends in it already"));
+    problem.help(format!(
+        "for `{group}` run `{command}`; `{group}.{domain}` is the same in a project of `memcached-sdk init --domain {domain}.{domain}`"
+    ))
+}
+
+/// The versions of the same kind that were made before this one.
+fn earlier_versions<'a>(project: &'a Project, resource: &'a Resource) -> impl Iterator<Item = &'a Resource> {
+    let earlier = project.resources.iter().take_while(|other| !other.same_gvk(resource));
+    earlier.filter(|other| other.same_group_kind(resource))
+}
+
+fn deploy_image(
+    image: Option<&ImageOptions>,
+    resource: &Resource,
+    control: &ControllerContext,
+) -> Result<Option<DeployImageContext>> {
+    let Some(ImageOptions { name: image, container_port, container_command, run_as_user }) = image else {
+        return Ok(None);
+    };
+    let is_image = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | ':' | '@' | '_' | '-');
+    if image.is_empty() || !image.starts_with(|c: char| c.is_ascii_alphanumeric()) || !image.chars().all(is_image) {
+        let problem = Problem::new(format!("invalid image `{}`", image.escape_debug()));
+        return Err(Usage(problem.help("name it as in `docker run`: `memcached:1.6-alpine`")).into());
+    }
+    let unprintable = |part: &String| part.is_empty() || part.chars().any(char::is_control);
+    if container_command.iter().any(unprintable) {
+        let problem = Problem::new("invalid `--image-container-command`: a part is empty or has control characters");
+        return Err(Usage(problem.help("write the parts with commas between them: `memcached,-m=64`")).into());
+    }
+    Ok(Some(DeployImageContext {
+        controller: control.clone(),
+        image: image.clone(),
+        container_port: *container_port,
+        container_command: container_command.iter().map(|part| part.escape_default().to_string()).collect(),
+        run_as_user: *run_as_user,
+        image_env: format!("{}_IMAGE", resource.kind.as_str().to_ascii_uppercase()),
+        finalizer: resource.finalizer(),
+    }))
+}
+
+/// Keeps the flags of `--image` in PROJECT, in place of those of an earlier run.
+fn record_image(project: &mut Project, resource: &Resource, context: &DeployImageContext, command: &[String]) {
+    let key = json!({
+        "domain": resource.domain.as_ref().map(ToString::to_string).unwrap_or_default(),
+        "group": resource.group.as_str(),
+        "kind": resource.kind.as_str(),
+        "version": resource.version.as_str(),
+    });
+    let mut options = json!({ "image": context.image });
+    if let Some(port) = context.container_port {
+        options["containerPort"] = json!(port.to_string());
+    }
+    if !command.is_empty() {
+        options["containerCommand"] = json!(command.join(","));
+    }
+    if let Some(user) = context.run_as_user {
+        options["runAsUser"] = json!(user.to_string());
+    }
+    let mut entry = key.clone();
+    entry["options"] = options;
+
+    let plugin = project.plugins.entry(DEPLOY_IMAGE).or_insert_with(|| json!({}));
+    let entries = plugin.get("resources").and_then(Value::as_array).cloned().unwrap_or_default();
+    let same = |other: &Value| ["domain", "group", "kind", "version"].iter().all(|field| other[*field] == key[*field]);
+    let kept = entries.into_iter().filter(|other| !same(other)).chain([entry]);
+    let resources = kept.collect();
+    if let Some(plugin) = plugin.as_object_mut() {
+        plugin.insert("resources".to_owned(), Value::Array(resources));
+    }
+}

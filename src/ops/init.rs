@@ -1,0 +1,170 @@
+//! `init`: a folder and a domain → a project without APIs.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::choice::Choice;
+use super::create_api::{self, CreateApiOptions};
+use super::{Usage, manifests, shown_folder, toolchain};
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::plan::{Draft, IfExists, RECORD, RelPath};
+use crate::project::Project;
+use crate::project::manager::ManagerSource;
+use crate::project::name::{Domain, Namespace, ProjectName, SUBDOMAIN_MAX};
+use crate::runtime;
+use crate::scaffold;
+use crate::scaffold::context::ProjectContext;
+use crate::source::{clean, members, workspace_of};
+
+/// The domain of a project that was given none.
+pub(crate) const DOMAIN: &str = "my.domain";
+
+/// A project to make.
+#[derive(Debug, Clone)]
+pub(crate) struct InitOptions {
+    /// The name of the project; `None` takes that of the folder.
+    pub(crate) project_name: Option<String>,
+    /// The domain of its API groups.
+    pub(crate) domain: String,
+    pub(crate) repo: Option<String>,
+    pub(crate) owner: Option<String>,
+    /// The SPDX expression of the license.
+    pub(crate) license: Option<String>,
+    pub(crate) multigroup: bool,
+    pub(crate) namespaced: bool,
+    pub(crate) namespaces: Vec<String>,
+    pub(crate) choices: Vec<Choice>,
+    /// Fails without a Rust toolchain and a C linker.
+    pub(crate) check_toolchain: bool,
+    /// What happens to files that exist.
+    pub(crate) if_exists: IfExists,
+    /// The APIs that the project starts with.
+    pub(crate) apis: Vec<CreateApiOptions>,
+}
+
+/// Plans the files of a project, PROJECT among them.
+pub(crate) fn run(draft: &mut Draft, options: &InitOptions) -> Result<Diagnostics> {
+    let if_exists = options.if_exists;
+    let mut project = project(draft.root(), options)?;
+    project.workspace = workspace(draft.root(), &project.manager)?;
+    scaffold::manager::check(draft.root(), &project.manager)?;
+    if options.check_toolchain {
+        toolchain::check()?;
+    }
+    let mut found = scaffold(draft, &project, if_exists)?;
+    if project.manager == ManagerSource::Vendored {
+        found.extend(scaffold::manager::files(draft, if_exists == IfExists::Overwrite)?);
+    }
+    if let Some(long) = project.name.check_services() {
+        found.push(long);
+    }
+    found.extend(manifests::manifests(draft, &project)?);
+    for api in &options.apis {
+        found.extend(create_api::run(draft, api)?);
+    }
+    refuse_other_project(draft)?;
+    Ok(found)
+}
+
+/// `github.com/owner/name`, without a scheme: the path of a Go module.
+pub(crate) fn is_module_path(repo: &str) -> bool {
+    let host = repo.split_once('/').map(|(host, _)| host);
+    !repo.contains([':', '@']) && host.is_some_and(|host| host.contains('.') && !host.starts_with('.'))
+}
+
+/// The way to the root of the cargo workspace that takes the project for a member, if one does: `../..`.
+fn workspace(root: &Path, source: &ManagerSource) -> Result<Option<String>> {
+    let Some((manifest, inside)) = workspace_of(root) else { return Ok(None) };
+    let up = vec![".."; inside.split('/').count()].join("/");
+    if *source == ManagerSource::Vendored {
+        let folder = manifest.parent().unwrap_or(&manifest);
+        let new = clean(&std::path::absolute(root)?);
+        if let Some(other) = members(folder, Some(&new))?.into_iter().find(|member| member.name == runtime::PACKAGE) {
+            let there = other.dir.strip_prefix(folder).unwrap_or(&other.dir);
+            let there = there.to_string_lossy().replace('\\', "/");
+            let problem = Problem::new(format!(
+                "the cargo workspace `{}` has a package `{}` already, in `{there}`, and cannot have two",
+                manifest.display(),
+                runtime::PACKAGE
+            ));
+            return Err(problem.help(format!("share it: pass `--manager path={up}/{there}`")).into());
+        }
+    }
+    Ok(Some(up))
+}
+
+/// What is of the user once, and PROJECT.
+pub(crate) fn scaffold(draft: &mut Draft, project: &Project, if_exists: IfExists) -> Result<Diagnostics> {
+    let found = scaffold::project(draft, &ProjectContext::new(project), if_exists)?;
+    scaffold::parts(draft, project)?;
+    draft.scaffold(RelPath::new(RECORD)?, project.to_yaml(), if_exists);
+    Ok(found)
+}
+
+fn project(root: &Path, options: &InitOptions) -> Result<Project> {
+    let name = if let Some(name) = &options.project_name {
+        ProjectName::parse(name).map_err(Usage)?
+    } else {
+        let root = std::path::absolute(root).context("the folder has no path")?;
+        let folder = root.file_name().ok_or_else(|| {
+            Usage(Problem::new("the folder has no name to call the project by").help("pass `--project-name`"))
+        })?;
+        ProjectName::from_folder(&folder.to_string_lossy()).map_err(Usage)?
+    };
+    let domain = Domain::parse(&options.domain).map_err(Usage)?;
+    let mut project = Project::new(name, Some(domain));
+    let lease = project.leader_election_id();
+    if lease.len() > SUBDOMAIN_MAX {
+        let problem =
+            Problem::new(format!("the domain is too long: the Lease of leader election, `{lease}`, ends in it"));
+        let most = SUBDOMAIN_MAX - lease.find('.').map_or(0, |dot| dot + 1);
+        return Err(Usage(problem.help(format!("use a domain of at most {most} characters"))).into());
+    }
+    project.multigroup = options.multigroup;
+    project.namespaces = namespaces(&options.namespaces)?;
+    project.namespaced = options.namespaced || !project.namespaces.is_empty();
+    let repo =
+        options.repo.as_ref().map(|repo| if is_module_path(repo) { format!("https://{repo}") } else { repo.clone() });
+    project.repo = repo.map(|repo| words("--repo", &repo)).transpose()?.flatten();
+    project.owner = options.owner.as_deref().map(|owner| words("--owner", owner)).transpose()?.flatten();
+    project.license = options.license.clone();
+    for choice in &options.choices {
+        choice.apply_to(&mut project);
+    }
+    Ok(project)
+}
+
+/// The namespaces that are named, each once.
+pub(crate) fn namespaces(names: &[String]) -> Result<Vec<Namespace>> {
+    let mut namespaces = Vec::new();
+    for name in names {
+        let namespace = Namespace::parse(name).map_err(Usage)?;
+        if !namespaces.contains(&namespace) {
+            namespaces.push(namespace);
+        }
+    }
+    Ok(namespaces)
+}
+
+/// A text that stands in files of several formats; `None` for an empty one.
+pub(crate) fn words(flag: &str, text: &str) -> Result<Option<String>> {
+    if text.chars().any(|c| c.is_control() || c == '"' || c == '\\') {
+        let problem =
+            Problem::new(format!("invalid `{flag}`: quotes, backslashes and control characters are not allowed"));
+        return Err(Usage(problem).into());
+    }
+    Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
+}
+
+/// A project is never laid over another one, not even with `--force`: its record would be lost.
+fn refuse_other_project(draft: &Draft) -> Result<()> {
+    let record = RelPath::new(RECORD)?;
+    let disk = Draft::open(draft.root()).read(&record)?;
+    if disk.is_some() && disk != draft.read(&record)? {
+        return Err(Problem::new(format!("`{}` is a project already, and not this one", shown_folder(draft.root())))
+            .help("choose another folder, or add to the project with `memcached-sdk create api`")
+            .into());
+    }
+    Ok(())
+}
