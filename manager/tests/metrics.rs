@@ -656,7 +656,7 @@ fn complaints(folder: &Folder) -> usize {
     let dir = folder.dir.display().to_string();
     log.lines()
         .filter(|line| {
-            line.contains("ERROR") && line.contains("the old one stays") && line.contains(&dir)
+            line.contains("ERROR") && line.contains("using the previous one") && line.contains(&dir)
         })
         .count()
 }

@@ -225,7 +225,10 @@ fn existing_files_are_all_named_and_nothing_is_written() {
     sandbox.file("Makefile", "all:\n").file("README.md", "# Mine\n").file("notes.txt", "mine\n");
     let before = sandbox.files();
     let message = sandbox.run(&format!("init --project-name demo {OFFLINE}")).code(1).err();
-    assert!(message.contains("`Makefile` exists") && message.contains("`README.md` exists"), "{message}");
+    assert!(
+        message.contains("`Makefile` already exists") && message.contains("`README.md` already exists"),
+        "{message}"
+    );
     assert_eq!(sandbox.files(), before);
     sandbox.run(&format!("init --project-name demo --force {OFFLINE}")).success();
     assert_ne!(sandbox.read("Makefile"), "all:\n");
@@ -304,12 +307,12 @@ fn a_merge_conflict_is_named() {
     for (file, command, help) in [
         ("Cargo.lock", "generate", "`git checkout --ours Cargo.lock && cargo fetch`"),
         ("Cargo.lock", "rbac derive", "`git checkout --ours Cargo.lock && cargo fetch`"),
-        ("Cargo.toml", "generate", "finish the merge"),
-        ("PROJECT", "generate", "finish the merge"),
-        ("src/api/v1/memcached.rs", "generate", "finish the merge"),
-        ("src/main.rs", "create api --group cache --version v1 --kind Other", "finish the merge"),
-        ("config/crd/kustomization.yaml", "create api --group cache --version v1 --kind Other", "finish the merge"),
-        ("PROJECT", api, "finish the merge"),
+        ("Cargo.toml", "generate", "resolve the conflict"),
+        ("PROJECT", "generate", "resolve the conflict"),
+        ("src/api/v1/memcached.rs", "generate", "resolve the conflict"),
+        ("src/main.rs", "create api --group cache --version v1 --kind Other", "resolve the conflict"),
+        ("config/crd/kustomization.yaml", "create api --group cache --version v1 --kind Other", "resolve the conflict"),
+        ("PROJECT", api, "resolve the conflict"),
     ] {
         let text = sandbox.read(file);
         let (first, rest) = text.split_once('\n').unwrap();

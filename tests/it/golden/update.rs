@@ -92,7 +92,7 @@ help: move them to another folder, or pass `--force` to overwrite them
     let sandbox = Sandbox::new();
     sandbox.file("manager/src/lib.rs", "// mine\n");
     let said = sandbox.run("init --project-name demo --fetch-deps=false --skip-toolchain-check").code(1).err();
-    assert!(said.contains("has files of others: `manager/src/lib.rs`"), "{said}");
+    assert!(said.contains("already contains other files: `manager/src/lib.rs`"), "{said}");
     assert_eq!(sandbox.files().len(), 1);
 }
 

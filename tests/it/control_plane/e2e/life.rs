@@ -168,7 +168,7 @@ fn a_pod_leads_until_it_is_gone() {
     assert_eq!(world.get("configmap", LOCK).unwrap(), lock, "the lock is the pod's, not the process's");
 
     let pod = ["--leader-election-pod=nobody"];
-    for (flags, expected) in [(&[][..], "`POD_NAME` is not set"), (&pod, "there is no pod `nobody`")] {
+    for (flags, expected) in [(&[][..], "`POD_NAME` is not set"), (&pod, "pod `nobody` not found")] {
         let mut process = world.start(world.plane.dir(), flags);
         world.says(&process, expected);
         world
