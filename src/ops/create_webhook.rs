@@ -21,6 +21,7 @@ const OWN: [&str; 9] =
 
 /// Webhooks to add to a kind.
 #[derive(Debug, Clone, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub(crate) struct CreateWebhookOptions {
     /// The API group without the domain of the project; empty if only one group has the kind.
     pub(crate) group: String,

@@ -128,7 +128,7 @@ fn project(root: &Path, options: &InitOptions) -> Result<Project> {
         options.repo.as_ref().map(|repo| if is_module_path(repo) { format!("https://{repo}") } else { repo.clone() });
     project.repo = repo.map(|repo| words("--repo", &repo)).transpose()?.flatten();
     project.owner = options.owner.as_deref().map(|owner| words("--owner", owner)).transpose()?.flatten();
-    project.license = options.license.clone();
+    project.license.clone_from(&options.license);
     for choice in &options.choices {
         choice.apply_to(&mut project);
     }

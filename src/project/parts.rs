@@ -26,7 +26,7 @@ pub enum Switch {
     NetworkPolicy,
     /// `make` targets for the bundle and the catalog of the Operator Lifecycle Manager.
     Olm,
-    /// A ServiceMonitor for the Prometheus operator.
+    /// A `ServiceMonitor` for the Prometheus operator.
     Prometheus,
 }
 
