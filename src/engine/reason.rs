@@ -74,7 +74,7 @@ fn reasons(refused: &Diagnostics, package: &str, all: usize) -> String {
     } else {
         format!("{count} findings need the compiler")
     };
-    let mut text = format!("compiling `{package}`: {what}\n");
+    let mut text = format!("compiling `{package}`: {what}:\n");
     for error in errors(refused).take(SHOWN) {
         let _ = writeln!(text, "  {}", line(error));
     }
