@@ -515,12 +515,7 @@ impl<K: Object> Cache<K> {
         {
             // Predicates and maps are user code. The watch must survive their panics.
             if let Err(panic) = caught::call(|| listener(key, seen)) {
-                tracing::error!(
-                    kind = %self.kind.name(),
-                    %key,
-                    panic,
-                    "a predicate or map function panicked: the event is lost"
-                );
+                tracing::error!(kind = %self.kind.name(), %key, panic, "a predicate or map panicked: the change is lost");
             }
         }
     }

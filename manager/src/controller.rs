@@ -414,7 +414,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
                 return queue.forget(key);
             }
             let wanted = caught::call(|| filter(seen)).unwrap_or_else(|panic| {
-                tracing::error!(kind, %key, panic, "a predicate panicked: the event is accepted");
+                tracing::error!(kind, %key, panic, "a predicate panicked: the change is looked at");
                 true
             });
             if wanted {
@@ -512,7 +512,7 @@ where
                 () = shutdown.requested() => break,
                 Some(ended) = running.join_next() => {
                     if let Err(error) = ended {
-                        tracing::error!(%error, "a reconcile task failed");
+                        tracing::error!(%error, "a visit failed");
                     }
                 }
                 (worker, key) = next => {
@@ -531,7 +531,7 @@ where
             tracing::warn!(
                 controller = work.name,
                 reconciles = running.len(),
-                "running reconciles were cancelled by the shutdown"
+                "reconciles were cut off by the shutdown"
             );
             running.shutdown().await;
         }
@@ -585,7 +585,7 @@ where
             // The future is dropped here, so that the next reconcile of the object runs alone.
             ended = tokio::time::timeout(self.timeout, reconcile) => ended,
             () = self.leadership.lost() => {
-                tracing::warn!("reconcile was cancelled: this replica is no longer the leader");
+                tracing::warn!("reconcile was stopped: this replica does not lead any more");
                 self.queue.add(key.clone(), Priority::Normal);
                 return Outcome::Requeue;
             }
@@ -617,7 +617,7 @@ where
                 let now = self.objects.cache.get(key);
                 if now.is_none_or(|now| now.uid() != uid) {
                     // A successor with the same name was queued when it appeared.
-                    tracing::debug!(reason, error, "reconcile failed, and its object is deleted");
+                    tracing::debug!(reason, error, "reconcile failed, and its object is gone");
                     self.queue.succeeded(key);
                     return Outcome::Success;
                 }
@@ -636,7 +636,7 @@ where
             }
             Err(_) => {
                 let retry = self.queue.retry(key.clone());
-                tracing::error!(timeout = ?self.timeout, ?retry, "reconcile exceeded its timeout and was cancelled");
+                tracing::error!(timeout = ?self.timeout, ?retry, "reconcile took too long and was stopped");
                 Outcome::Error
             }
         }

@@ -13,9 +13,8 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     }
     let parsed = SpanParser::new().parse_duration(text).ok();
     let duration = parsed.and_then(|duration| Duration::try_from(duration).ok());
-    let duration = duration.ok_or_else(|| {
-        format!("`{text}` is not a valid duration, such as `8s`, `1m30s` or `300ms`")
-    })?;
+    let duration = duration
+        .ok_or_else(|| format!("`{text}` is not a duration such as `8s`, `1m30s` or `300ms`"))?;
     if duration > LONGEST {
         let hours = LONGEST.as_secs() / 3600;
         return Err(format!("`{text}` is longer than {hours} hours"));

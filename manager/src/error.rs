@@ -14,13 +14,13 @@ pub enum Error {
     #[error("no Kubernetes API server is configured: {0}")]
     Config(#[source] Box<kube::config::InferConfigError>),
     /// The kubeconfig cannot be read, or lacks the context of `--context`.
-    #[error("cannot use the kubeconfig: {0}")]
+    #[error("can't use the kubeconfig: {0}")]
     Kubeconfig(#[source] Box<kube::config::KubeconfigError>),
     /// The configuration is not valid for a client.
-    #[error("cannot create a Kubernetes client: {0}")]
+    #[error("can't make a Kubernetes client: {0}")]
     Client(#[source] Box<kube::Error>),
     /// A port is in use, an address is not local, or a certificate is not valid.
-    #[error("cannot serve {what}: {source}")]
+    #[error("can't serve {what}: {source}")]
     Bind {
         /// The endpoint: probes, metrics or webhooks.
         what: &'static str,
@@ -28,10 +28,10 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Signal handlers cannot be installed.
-    #[error("cannot listen for signals: {0}")]
+    #[error("can't listen for signals: {0}")]
     Signal(#[source] std::io::Error),
     /// The watchdog thread cannot be started. It ends a process whose reconciles block.
-    #[error("cannot start the watchdog thread: {0}")]
+    #[error("can't start the thread of the watchdog: {0}")]
     Thread(#[source] std::io::Error),
     /// Two controllers have the same name, so that logs and metrics could not tell them apart.
     #[error("two controllers have the name `{0}`")]
@@ -41,21 +41,25 @@ pub enum Error {
     #[error("two webhooks have the path `{0}`")]
     Path(String),
     /// `WATCH_NAMESPACE` is not set, but [`Manager::namespaced`](crate::Manager::namespaced) requires it.
-    #[error("`WATCH_NAMESPACE` is not set: set it to the watched namespaces, such as `a` or `a,b`")]
+    #[error(
+        "`WATCH_NAMESPACE` is not set: it names the namespaces to work in, such as `a` or `a,b`"
+    )]
     Namespace,
     /// A watch or a server ended. Both should run until the shutdown.
-    #[error("a task of the operator ended unexpectedly{}", .0.as_ref().map(|panic| format!(": {panic}")).unwrap_or_default())]
+    #[error("a part of the operator has ended{}", .0.as_ref().map(|panic| format!(": {panic}")).unwrap_or_default())]
     Ended(Option<tokio::task::JoinError>),
     /// The flags of the leader election contradict each other or are incomplete.
-    #[error("cannot take part in the leader election: {0}")]
+    #[error("can't take part in a leader election: {0}")]
     Election(String),
     /// Reconciles were still running after the leadership was lost.
-    #[error("the leadership was lost, and the running reconciles did not end")]
+    #[error("the leadership is lost, and the running reconciles did not end")]
     Stuck,
     /// The caches of the leader stayed incomplete, so that another replica has to lead.
-    #[error("the caches were not synced within two minutes: {0}")]
+    #[error("the caches were not complete for two minutes: {0}")]
     Caches(String),
     /// A reconcile of the leader blocks its thread, so that another replica has to lead.
-    #[error("a reconcile did not end two minutes after its timeout and may block its thread: {0}")]
+    #[error(
+        "a reconcile did not end two minutes after its time limit, does it block its thread? {0}"
+    )]
     Hung(String),
 }

@@ -27,9 +27,9 @@ pub(crate) async fn publish(
     if let Err(error) = recorder.publish(&event, about).await {
         if error.is_permanent() {
             // The namespace is being deleted together with the object.
-            tracing::debug!(reason, %error, "cannot publish an event");
+            tracing::debug!(reason, %error, "can't publish an event");
             return;
         }
-        tracing::warn!(reason, %error, "cannot publish an event");
+        tracing::warn!(reason, %error, "can't publish an event");
     }
 }

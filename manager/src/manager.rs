@@ -671,7 +671,7 @@ impl Manager {
             let routed = routed.clone();
             candidate.ability.also(move || {
                 let missing =
-                    "no readiness probe has succeeded yet: the webhooks are not reachable";
+                    "no probe has found this replica ready, so its webhooks are not reached";
                 (!*routed.borrow()).then(|| missing.to_owned())
             });
         }

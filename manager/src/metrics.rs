@@ -134,69 +134,69 @@ impl Metrics {
     fn register(&self, registry: &mut Registry) {
         registry.register(
             "controller_runtime_active_workers",
-            "Number of workers that are reconciling",
+            "Workers that are reconciling",
             self.active.clone(),
         );
         registry.register(
             "controller_runtime_max_concurrent_reconciles",
-            "Maximum number of concurrent reconciles",
+            "Most reconciles at the same time",
             self.workers.clone(),
         );
         registry.register(
             "controller_runtime_reconcile_errors",
-            "Number of failed reconciles",
+            "Reconciles that failed",
             self.errors.clone(),
         );
         registry.register(
             "controller_runtime_reconcile_panics",
-            "Number of panicked reconciles",
+            "Reconciles that panicked",
             self.panics.clone(),
         );
         registry.register(
             "controller_runtime_terminal_reconcile_errors",
-            "Number of reconciles that failed with a permanent error",
+            "Reconciles that failed and wait for a change",
             self.permanent_errors.clone(),
         );
         registry.register(
             "controller_runtime_reconcile",
-            "Number of reconciles by result",
+            "Reconciles by result",
             self.results.clone(),
         );
         registry.register(
             "controller_runtime_reconcile_time_seconds",
-            "Duration of a reconcile",
+            "How long a reconcile takes",
             self.took.clone(),
         );
         registry.register(
             "workqueue_adds",
-            "Number of objects added to the queue",
+            "Objects that came into the queue",
             self.adds.clone(),
         );
         registry.register(
             "workqueue_retries",
-            "Number of objects added to the queue again for a retry",
+            "Objects put back for later",
             self.retries.clone(),
         );
         registry.register(
             "workqueue_queue_duration_seconds",
-            "Time that an object waits in the queue",
+            "How long an object stays in the queue",
             self.waited.clone(),
         );
         registry.register(
             "workqueue_work_duration_seconds",
-            "Duration of the work on an object",
+            "How long the work on an object takes",
             self.worked.clone(),
         );
         registry.register_collector(Box::new(self.loads.clone()));
         registry.register_collector(Box::new(self.silences.clone()));
         registry.register(
             "leader_election_master_status",
-            "Leader status of this replica: 1 if it leads, 0 otherwise",
+            "Whether this replica leads: 1 if it does, 0 if it stands by",
             self.leaders.clone(),
         );
         registry.register(
             "rest_client_requests",
-            "Number of requests to the API server",
+            "Requests to the API server",
             self.requests.clone(),
         );
         #[cfg(target_os = "linux")]
@@ -310,7 +310,7 @@ impl Collector for Loads {
             .iter()
             .map(|(name, load)| (queue_labels(name), load()));
         let loads = Vec::from_iter(loads);
-        let (name, help) = ("workqueue_depth", "Number of objects in the queue.");
+        let (name, help) = ("workqueue_depth", "Objects in the queue.");
         let mut depth = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for (labels, load) in &loads {
             depth.encode_family(labels)?.encode_gauge(&load.depth)?;
@@ -325,12 +325,12 @@ impl Collector for Loads {
         };
         seconds(
             "workqueue_longest_running_processor_seconds",
-            "Duration of the longest running work.",
+            "For how long the oldest work has been going on.",
             |load| load.longest,
         )?;
         seconds(
             "workqueue_unfinished_work_seconds",
-            "Total duration of the unfinished work.",
+            "For how long the work that is going on has been going on, all of it added up.",
             |load| load.unfinished,
         )
     }
@@ -352,7 +352,7 @@ impl Collector for Silences {
         let silences = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut family = encoder.encode_descriptor(
             "watch_longest_silence_seconds",
-            "Time since the last event of the watch of a kind that is silent for longest.",
+            "For how long the quietest watch of a kind has brought nothing.",
             None,
             MetricType::Gauge,
         )?;
@@ -374,7 +374,7 @@ pub(crate) fn page(registry: &Registry) -> String {
     let mut page = String::new();
     if let Err(error) = text::encode(&mut page, registry) {
         // The metric of an author failed; writing to a string cannot.
-        tracing::error!(%error, "cannot encode a metric");
+        tracing::error!(%error, "a metric can't be encoded");
     }
     page
 }

@@ -257,11 +257,11 @@ impl<K: Object> Kind<K> {
         if ours {
             return Ok(());
         }
-        let whose = actual.map_or("none".to_owned(), |actual| {
-            format!("{} {} ({})", actual.kind, actual.name, actual.uid)
+        let whose = actual.map_or("nobody's".to_owned(), |actual| {
+            format!("that of {} {} ({})", actual.kind, actual.name, actual.uid)
         });
         let message = format!(
-            "{} {} already exists: its controller is {whose}, expected {} {} ({}); delete it, or use another name",
+            "{} {} exists and is {whose}, not that of {} {} ({}): delete it, or choose another name",
             self.name(),
             existing.name_any(),
             wanted.kind,

@@ -36,10 +36,7 @@ pub fn random_text(length: usize) -> kube::Result<String> {
 }
 
 fn exhausted() -> kube::Error {
-    let status = Status::failure(
-        "cannot read random numbers from the system",
-        "InternalError",
-    );
+    let status = Status::failure("the system has no random numbers", "InternalError");
     kube::Error::Api(Box::new(status.with_code(500)))
 }
 

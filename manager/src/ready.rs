@@ -52,7 +52,7 @@ pub(crate) async fn route(mut ready: watch::Receiver<bool>, reachable: Arc<watch
         }
     };
     if tokio::time::timeout(READY_LIMIT, probed).await.is_err() {
-        tracing::warn!(limit = ?READY_LIMIT, "no readiness probe has succeeded yet: starting reconciles anyway");
+        tracing::warn!(limit = ?READY_LIMIT, "no probe has found this replica ready: reconciles begin all the same");
     }
     reachable.send_replace(true);
     std::future::pending().await

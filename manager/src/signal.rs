@@ -49,10 +49,10 @@ pub(crate) fn first() -> std::io::Result<impl Future<Output = ()> + Send> {
     let (sender, told) = oneshot::channel();
     let hear = async move {
         signals.next().await;
-        tracing::info!("received a stop signal, shutting down");
+        tracing::info!("told to stop");
         let _ = sender.send(());
         signals.next().await;
-        tracing::warn!("received a second stop signal, exiting");
+        tracing::warn!("told to stop again: stopping at once");
         std::process::exit(1);
     };
     std::thread::Builder::new()

@@ -46,9 +46,9 @@ impl Manager {
 enum Failed {
     #[error(transparent)]
     Request(#[from] kube::Error),
-    #[error("cannot rewrite {left} objects, first error: {first}")]
+    #[error("{left} objects can't be rewritten, the first because of: {first}")]
     Objects { left: usize, first: kube::Error },
-    #[error("the CRD `{0}` was changed during the migration")]
+    #[error("the CRD `{0}` was changed meanwhile")]
     Changed(String),
 }
 
@@ -73,7 +73,7 @@ async fn migrate(client: Client, resource: ApiResource) -> Result<(), Failed> {
     if versions_in_use(&before) == [&*stored] {
         return Ok(());
     }
-    tracing::info!(crd = name, stored, "rewriting the objects of a CRD");
+    tracing::info!(crd = name, stored, "objects are rewritten");
     let rewritten = rewrite_all(&client, &resource).await?;
     let now = definitions.get(&name).await?;
     let same = now.uid() == before.uid()
@@ -88,12 +88,7 @@ async fn migrate(client: Client, resource: ApiResource) -> Result<(), Failed> {
     });
     let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
     definitions.patch_status(&name, &parameters, &patch).await?;
-    tracing::info!(
-        crd = name,
-        stored,
-        rewritten,
-        "rewrote the objects of a CRD"
-    );
+    tracing::info!(crd = name, stored, rewritten, "all objects are rewritten");
     Ok(())
 }
 

@@ -29,7 +29,7 @@ pub(crate) async fn run<Running, Error>(
             tokio::select! {
                 biased;
                 () = leadership.lost() => {
-                    tracing::warn!(task = name, "stopped: this replica is no longer the leader");
+                    tracing::warn!(task = name, "stopped: this replica does not lead any more");
                 }
                 () = succeed(&name, &task, &leadership) => leadership.lost().await,
             }
@@ -59,7 +59,7 @@ where
         let error = match failed.await {
             Ok(None) => return,
             Ok(Some(error)) => error,
-            Err(panic) => format!("the task panicked: {panic}"),
+            Err(panic) => format!("it panicked: {panic}"),
         };
         drop(term);
         if started.elapsed() > LONGEST_PAUSE {

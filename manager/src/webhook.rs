@@ -340,10 +340,10 @@ impl Registered {
         };
         ready.add_open("webhooks", move || {
             let error = match [&served, &told].map(|done| done.load(Ordering::Relaxed)) {
-                _ if stopping.is_requested() => "the operator is shutting down",
+                _ if stopping.is_requested() => "the operator is stopping",
                 [true, true] => return Ok(()),
-                [true, false] => "the webhook configurations are not published yet",
-                [false, _] => "the certificate is not available yet",
+                [true, false] => "the API server is not told yet",
+                [false, _] => "there is no certificate yet",
             };
             Err(error.to_owned())
         });

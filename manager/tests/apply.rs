@@ -189,7 +189,7 @@ fn controlled_by(uid: &str) -> Deployment {
 async fn what_belongs_to_nobody_or_to_another_is_left_alone() {
     let foreign = json!({ "spec": { "replicas": 1 } });
     let other = serde_json::to_value(controlled_by("2")).expect("JSON");
-    for (there, whose) in [(foreign, "none"), (other, "Thing a (2)")] {
+    for (there, whose) in [(foreign, "nobody's"), (other, "that of Thing a (2)")] {
         for cached in [false, true] {
             let server = Server::default();
             let before = server.put(DEPLOYMENT, there.clone());
@@ -210,7 +210,7 @@ async fn what_belongs_to_nobody_or_to_another_is_left_alone() {
                 (409, "AlreadyExists")
             );
             let message = format!(
-                "Deployment a already exists: its controller is {whose}, expected Thing a (1); delete it, or use another name"
+                "Deployment a exists and is {whose}, not that of Thing a (1): delete it, or choose another name"
             );
             assert_eq!(status.message, message);
             assert_eq!(server.get(DEPLOYMENT), before, "{whose}");
@@ -307,10 +307,7 @@ async fn what_is_created_once_is_never_overwritten() {
             .create(&map("4", Some("2")), "test.example.com")
             .await;
         let error = refused.err().expect("it is that of another");
-        assert!(
-            error.to_string().contains("its controller is Thing a (1)"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("that of Thing a (1)"), "{error}");
     }
     assert_eq!(server.count("PATCH"), 0);
 }
@@ -433,7 +430,8 @@ async fn what_is_owned_from_another_namespace_is_not_sent() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let said = said.lock().expect("no panic").clone();
-    let refused = "other/a cannot be owned by Thing default/a: an owner must be in the same namespace or cluster-scoped";
+    let refused =
+        "other/a can't be owned by Thing default/a: an owner is in the same namespace, or in none";
     assert!(
         said[..2].iter().all(|text| text.contains(refused)),
         "{said:#?}"

@@ -498,11 +498,8 @@ async fn who_asks_why_it_is_not_ready_hears_of_the_kind_that_is_missing() {
     let unready = |why: &str| {
         format!("500 [-]caches failed: Secret (v1) is {why}\n[+]watches ok\nreadyz check failed\n")
     };
-    let forbidden = "forbidden: check that a role of the operator allows `list` and `watch`";
-    wait(&unready(
-        "not served by the API server: check that its CRD is installed",
-    ))
-    .await;
+    let forbidden = "forbidden: does a role of the operator allow to list and watch it?";
+    wait(&unready("not served by the cluster: is its CRD installed?")).await;
     server.refuse("LIST api/v1/secrets", 403);
     server.serve("api/v1/secrets", true);
     wait(&unready(forbidden)).await;

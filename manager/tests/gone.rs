@@ -121,6 +121,6 @@ async fn failures_of_what_is_gone_are_no_errors() {
     running.await.expect("no panic").expect("a clean end");
     assert_eq!(lines("ERROR"), [""; 0]);
     assert_eq!(lines(" WARN"), [""; 0]);
-    let told = "the namespace is being terminated: no objects can be created in it";
+    let told = "the namespace is being deleted: nothing is created in it";
     assert_eq!(lines(" INFO"), [told]);
 }

@@ -656,7 +656,7 @@ fn complaints(folder: &Folder) -> usize {
     let dir = folder.dir.display().to_string();
     log.lines()
         .filter(|line| {
-            line.contains("ERROR") && line.contains("using the previous one") && line.contains(&dir)
+            line.contains("ERROR") && line.contains("the old one stays") && line.contains(&dir)
         })
         .count()
 }
@@ -738,7 +738,7 @@ async fn a_bad_certificate_at_the_start_is_an_error_unless_metrics_are_off() {
         tokio::time::timeout(LIMIT, manager.run_until(async {}))
     };
     let error = start("127.0.0.1:0", "/nowhere").await.unwrap().unwrap_err();
-    let expected = "cannot serve metrics: /nowhere/tls.crt: No such file or directory (os error 2)";
+    let expected = "can't serve metrics: /nowhere/tls.crt: No such file or directory (os error 2)";
     assert_eq!(error.to_string(), expected);
     let path = folder.dir.display().to_string();
     let error = start("127.0.0.1:0", &path)
@@ -747,7 +747,7 @@ async fn a_bad_certificate_at_the_start_is_an_error_unless_metrics_are_off() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.starts_with(&format!("cannot serve metrics: {path}/tls.crt: ")),
+        error.starts_with(&format!("can't serve metrics: {path}/tls.crt: ")),
         "{error}"
     );
     assert!(error.contains("KeyMismatch"), "{error}");

@@ -158,7 +158,7 @@ fn a_second_signal_ends_the_process_at_once() {
         let mut operator = Operator::start("a_second_signal_ends_the_process_at_once");
         operator.says("reconciling");
         operator.signal(signals[0]);
-        operator.says("received a stop signal");
+        operator.says("told to stop");
         assert!(
             operator.process.try_wait().expect("a child").is_none(),
             "the first signal waits for the reconcile"
@@ -176,6 +176,6 @@ fn a_reconcile_that_blocks_does_not_keep_the_process_of_a_lost_leader() {
     }
     let name = "a_reconcile_that_blocks_does_not_keep_the_process_of_a_lost_leader";
     let mut operator = Operator::start(name);
-    operator.says("the leadership was lost, and the running reconciles did not end");
+    operator.says("the leadership is lost, and the running reconciles did not end");
     assert_eq!(operator.ends().code(), Some(1));
 }

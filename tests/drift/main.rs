@@ -485,7 +485,7 @@ async fn says_why_it_is_not_ready() -> Result<bool> {
     let optional = readiness::<Absent>(config, true).await?;
     println!("{forbidden}\n{missing}\n{optional}");
     Ok(forbidden.contains("ConfigMap (v1) is forbidden")
-        && missing.contains("Absent (example.com/v1) is not served by the API server")
+        && missing.contains("Absent (example.com/v1) is not served by the cluster")
         && optional.starts_with("HTTP/1.1 200 "))
 }
 

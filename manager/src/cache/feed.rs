@@ -77,11 +77,9 @@ impl Progress {
         let what = match self {
             Self::Synced => return None,
             Self::Listing => "not listed yet",
-            Self::Missing => "not served by the API server: check that its CRD is installed",
-            Self::Forbidden => {
-                "forbidden: check that a role of the operator allows `list` and `watch`"
-            }
-            Self::Broken => "not watched: the watch panicked and will be restarted",
+            Self::Missing => "not served by the cluster: is its CRD installed?",
+            Self::Forbidden => "forbidden: does a role of the operator allow to list and watch it?",
+            Self::Broken => "not watched: the watch panicked, and begins again soon",
         };
         let (kind, version) = (kind.name(), kind.api_version());
         Some(match namespace {
@@ -224,7 +222,7 @@ impl<K: Object> Cache<K> {
                 Err(error) => match refusal(&error) {
                     Some(progress) => return (progress, error.to_string()),
                     None => {
-                        tracing::warn!(kind = %self.kind.name(), namespace, %error, "watch failed, retrying");
+                        tracing::warn!(kind = %self.kind.name(), namespace, %error, "watch failed, trying again");
                     }
                 },
             }
@@ -308,8 +306,7 @@ pub(super) fn silent<K: Object>(kind: &Kind<K>, namespace: &str, silence: Durati
         namespace => format!(" in {namespace}"),
     };
     format!(
-        "the watch of {kind} ({version}){place} has received no event for {seconds} s: check that \
-         the API server is reachable"
+        "the watch of {kind} ({version}){place} has been silent for {seconds} s: is the API server reachable?"
     )
 }
 
@@ -596,7 +593,7 @@ mod tests {
         let told = || all.overlooks(&key("x"), &labels("b"));
         assert_eq!(
             told().as_deref(),
-            Some("its labels do not match the label selector of the watch: `app=a`")
+            Some("its labels are not those that are watched: `app=a`")
         );
         assert_eq!(told(), None);
 

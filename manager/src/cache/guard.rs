@@ -29,7 +29,7 @@ impl<'de, K: DeserializeOwned> Deserialize<'de> for Guard<K> {
         let error = match caught::call(|| K::deserialize(&value)) {
             Ok(Ok(object)) => return Ok(Self::Valid(object)),
             Ok(Err(error)) => error.to_string(),
-            Err(panic) => format!("the deserializer panicked: {panic}"),
+            Err(panic) => format!("the operator panicked while reading it: {panic}"),
         };
         let metadata = ObjectMeta::deserialize(&value["metadata"]);
         Ok(Self::Invalid(Box::new(Invalid {
@@ -112,6 +112,9 @@ mod tests {
         let Ok(Guard::Invalid(invalid)) = serde_json::from_value::<Guard<Panics>>(object) else {
             panic!("it can't be read")
         };
-        assert_eq!(invalid.error, "the deserializer panicked: on purpose");
+        assert_eq!(
+            invalid.error,
+            "the operator panicked while reading it: on purpose"
+        );
     }
 }

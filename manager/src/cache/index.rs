@@ -59,7 +59,7 @@ impl<K: Object, V: Ord + Clone + Send + Sync + 'static> Index<K, V> {
             // User code. The watch must survive its panic.
             let found = caught::call(|| object.into_iter().flat_map(&of).collect());
             let found = found.unwrap_or_else(|panic| {
-                tracing::error!(kind, %key, panic, "an index function panicked: the object is not in the index");
+                tracing::error!(kind, %key, panic, "an index panicked and does not have the object");
                 BTreeSet::new()
             });
             let mut values = follower.write().unwrap_or_else(PoisonError::into_inner);

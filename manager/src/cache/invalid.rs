@@ -19,7 +19,7 @@ impl Reporter {
     pub(super) async fn publish<K: Object>(&self, kind: &Kind<K>, invalid: Invalid) {
         let object = reference(kind, invalid.metadata);
         let note = format!(
-            "The object cannot be deserialized and is ignored: {}",
+            "The operator can't read this object and leaves it alone: {}",
             invalid.error
         );
         let what = ("Watch", "Unreadable");
@@ -33,7 +33,7 @@ pub(super) fn log<K: Object>(kind: &Kind<K>, invalid: &Invalid) {
         namespace = invalid.metadata.namespace,
         name = invalid.metadata.name,
         error = invalid.error,
-        "object cannot be deserialized and is ignored"
+        "an object can't be read and is left alone"
     );
 }
 

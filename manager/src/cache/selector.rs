@@ -35,7 +35,7 @@ impl Selects {
         let selector = self.selector.as_ref()?;
         let text = &self.text;
         (!selector.matches(labels))
-            .then(|| format!("its labels do not match the label selector of the watch: `{text}`"))
+            .then(|| format!("its labels are not those that are watched: `{text}`"))
     }
 }
 

@@ -202,7 +202,7 @@ impl Answers {
     }
 }
 
-const LOST: &str = "this replica is no longer the leader; the result of its write is unknown";
+const LOST: &str = "this replica does not lead any more, what became of its write is not known";
 
 /// A write that waits for its connection.
 struct Wire {
@@ -233,7 +233,7 @@ async fn over(time_limit: Duration, gate: Option<Arc<Gate>>, connections: Connec
     tokio::select! {
         () = tokio::time::sleep(time_limit) => {
             connections.end();
-            format!("no response from the API server within {time_limit:?}").into()
+            format!("no answer from the API server within {time_limit:?}").into()
         }
         () = shut => LOST.into(),
     }
@@ -243,7 +243,7 @@ async fn over(time_limit: Duration, gate: Option<Arc<Gate>>, connections: Connec
 async fn silent(ends: Duration, connections: Connections) -> BoxError {
     tokio::time::sleep(ends + WATCH_ENDS).await;
     connections.end();
-    format!("the API server did not end the watch after {ends:?}: the connection is dead").into()
+    format!("the API server did not end the watch after {ends:?}: its connection is dead").into()
 }
 
 /// Completes when the gate is shut. The gate may be extended during the wait.
@@ -373,7 +373,7 @@ mod tests {
                 .await
                 .unwrap_err();
             assert!(
-                format!("{error:?}").contains("no response from the API server within 50ms"),
+                format!("{error:?}").contains("no answer from the API server within 50ms"),
                 "{error:?}"
             );
             assert_eq!(
@@ -419,7 +419,7 @@ mod tests {
         };
         let (written, ()) = tokio::join!(write, renewal);
         let error = format!("{:?}", written.unwrap_err());
-        assert!(error.contains("no longer the leader"), "{error}");
+        assert!(error.contains("does not lead any more"), "{error}");
         let took = started.elapsed();
         let renewed = Duration::from_millis(600)..Duration::from_secs(15);
         assert!(renewed.contains(&took), "{took:?}");
@@ -462,7 +462,7 @@ mod tests {
         let began = tokio::time::Instant::now();
         let event = futures::StreamExt::next(&mut events).await;
         let said = format!("{event:?}");
-        assert!(said.contains("the connection is dead"), "{said}");
+        assert!(said.contains("its connection is dead"), "{said}");
         let took = began.elapsed();
         assert!((24..26).contains(&took.as_secs()), "{took:?}");
     }

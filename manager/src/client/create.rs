@@ -89,8 +89,7 @@ impl<K: Object> Objects<K> {
                         kind = %self.cache.kind.name(),
                         %key,
                         field_manager,
-                        "object not created: an object with the same name already exists and \
-                         belongs to another client"
+                        "an object was not created: one of its name exists, and was made by somebody else"
                     );
                 }
                 Applied { object, change }

@@ -8,7 +8,7 @@ use crate::election::clock;
 use crate::election::gate::Gate;
 
 #[derive(Debug, thiserror::Error)]
-#[error("this replica is not the leader; its write was not sent")]
+#[error("this replica does not lead, its write was not sent")]
 struct Refused;
 
 /// Refuses writes without leadership. The user agent of a write holds the time of its check, for the audit log.

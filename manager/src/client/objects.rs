@@ -505,9 +505,8 @@ impl<K: Object> Objects<K> {
     /// Returns the conflict for an object that `desired` did not take into account. The next reconcile can read it.
     fn unread(&self, key: &ObjectKey) -> kube::Error {
         let kind = self.cache.kind.name();
-        let message = format!(
-            "{kind} {key} already exists but is not in the cache yet; nothing was written, the next reconcile sees it"
-        );
+        let message =
+            format!("{kind} {key} exists and was not known here: nothing was written, look again");
         let status = Status::failure(&message, "Conflict").with_code(409);
         kube::Error::Api(Box::new(status))
     }
@@ -519,7 +518,7 @@ impl<K: Object> Objects<K> {
                 kind = %self.cache.kind.name(),
                 %key,
                 why,
-                "a written object is not watched: each reconcile requests it from the API server"
+                "an object that is written here is not watched, which costs requests at every reconcile"
             );
         }
     }
@@ -612,11 +611,11 @@ impl<K: Object> Objects<K> {
                 %key,
                 elements,
                 refused = refused.message,
-                "list elements of other field managers conflict and are replaced"
+                "elements that others have put into lists are in the way and are replaced"
             );
             let about = live.object_ref(&self.cache.kind.dynamic);
             let note = format!(
-                "List elements of other field managers conflict and are replaced: {elements}"
+                "What others have put into lists is in the way and is replaced: {elements}"
             );
             let what = ("Apply", "Replaced");
             event::publish(&self.recorder, &about, EventType::Warning, what, &note).await;

@@ -58,7 +58,7 @@ impl TokenFile {
     /// Logs the error. The last token may still be valid.
     fn keeps(&self, error: &dyn std::error::Error) {
         let file = self.path.display();
-        tracing::warn!(%file, %error, "cannot read the service account token, using the previous one");
+        tracing::warn!(%file, %error, "cannot read the token, using the last one");
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn check_owner(desired: &impl ResourceExt) -> kube::Result<()> {
         let elsewhere = visit.key.namespace.is_some() && visit.key.namespace != desired.namespace();
         (owned && elsewhere).then(|| {
             format!(
-                "{} cannot be owned by {} {}: an owner must be in the same namespace or cluster-scoped",
+                "{} can't be owned by {} {}: an owner is in the same namespace, or in none",
                 ObjectKey::of(desired),
                 visit.kind,
                 visit.key
@@ -120,7 +120,7 @@ mod tests {
             assert!(check_owner(&owned).is_ok());
         }
         let error = refused(&owner, &map(Some("there"), "1")).await.unwrap();
-        let expected = "there/a cannot be owned by ConfigMap here/a: an owner must be in the same namespace or cluster-scoped";
+        let expected = "there/a can't be owned by ConfigMap here/a: an owner is in the same namespace, or in none";
         assert!(error.contains(expected), "{error}");
         let mut node = Node::default();
         node.metadata.uid = Some("1".to_owned());

@@ -19,9 +19,9 @@ impl Terminating {
         let namespace = key.namespace.clone().unwrap_or_default();
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if told.insert(namespace) {
-            tracing::info!("the namespace is being terminated: no objects can be created in it");
+            tracing::info!("the namespace is being deleted: nothing is created in it");
         } else {
-            tracing::debug!("the namespace is being terminated");
+            tracing::debug!("the namespace is being deleted");
         }
         true
     }

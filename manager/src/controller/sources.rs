@@ -80,7 +80,7 @@ impl<K: Object> Controller<'_, K> {
             // If `map` panics for one state, the keys of the other still count.
             let keys = keys.filter_map(|keys| {
                 keys.inspect_err(|panic| {
-                    tracing::error!(kind, %key, panic, "a map function panicked: the event is lost");
+                    tracing::error!(kind, %key, panic, "a map panicked: nobody looks at the change");
                 })
                 .ok()
             });
@@ -119,7 +119,7 @@ impl<K: Object> Controller<'_, K> {
                 tracing::error!(
                     controller = name,
                     panic,
-                    "a stream of keys panicked and is closed"
+                    "a stream of keys panicked, and is no longer heard"
                 );
             }
         };

@@ -61,7 +61,7 @@ impl Candidate {
             outcome = &mut election => return outcome,
             () = &mut work => None,
             error = unable => {
-                tracing::error!(%error, "releasing the leadership");
+                tracing::error!(%error, "letting go of the leadership");
                 shutdown.request();
                 let work = tokio::time::timeout(grace + LEAVE, &mut work);
                 tokio::select! {
@@ -117,7 +117,7 @@ impl Candidate {
             if contest.holder() != holder {
                 contest.holder().clone_into(&mut holder);
                 if !holder.is_empty() && holder != self.identity {
-                    tracing::info!(election = self.name, holder, "another replica leads");
+                    tracing::info!(election = self.name, holder, "the leader is another one");
                 }
             }
             let leads = self.gate.lets_pass(clock::boot());
@@ -178,7 +178,7 @@ impl Candidate {
                     election = self.name,
                     identity = self.identity,
                     unsynced,
-                    "not contending for the leadership: the caches of this replica are not synced"
+                    "not contending for the leadership: a replica whose caches are not full can't work"
                 );
             }
             // A lock from an earlier process of this Pod keeps others from leading.
@@ -221,9 +221,8 @@ impl Candidate {
         let pod = self.life.as_ref().map_or("", |rules| &rules.pod);
         let namespace = &self.namespace;
         Error::Election(format!(
-            "pod `{pod}` not found in namespace `{namespace}`, but the election mode `life` needs \
-             it: check `POD_NAME` and `--leader-election-namespace`, or use \
-             `--leader-election-mode=lease`, which also works outside of a cluster"
+            "there is no pod `{pod}` in the namespace `{namespace}`, and a leader for life is a pod: check `POD_NAME` and \
+             `--leader-election-namespace`, or use `--leader-election-mode=lease`, which works outside a cluster, too"
         ))
     }
 
@@ -234,7 +233,7 @@ impl Candidate {
             tracing::warn!(
                 election = self.name,
                 identity = self.identity,
-                "no longer leading"
+                "not leading any more"
             );
         }
         (self.on_change)(leading);
@@ -345,8 +344,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_leader_that_becomes_unable_lets_go_and_ends() {
-        let caches = "the caches were not synced within two minutes: Secret (v1) is forbidden";
-        let hung = "a reconcile did not end two minutes after its timeout and may block its thread: controller `a`";
+        let caches = "the caches were not complete for two minutes: Secret (v1) is forbidden";
+        let hung = "a reconcile did not end two minutes after its time limit, does it block its thread? controller `a`";
         assert_eq!(ends(true, true).await, (caches.to_owned(), true));
         assert_eq!(ends(false, true).await, (hung.to_owned(), true));
         // A running reconcile must not overlap with the next leader.

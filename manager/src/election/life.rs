@@ -100,14 +100,12 @@ impl Reason {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Led => "another pod leads until it is gone",
-            Self::Unready => {
-                "the node of the leader is not ready, but the leader may still run there"
-            }
+            Self::Unready => "the node of the leader is not ready, the leader may still run there",
             Self::Collected => {
-                "the leader is deleted, waiting for the garbage collection of its ConfigMap"
+                "the leader is gone, waiting for garbage collection to remove its ConfigMap"
             }
-            Self::Ownerless => "the ConfigMap has no owner: delete it if no replica leads",
-            Self::Leaving => "this pod is being deleted or was replaced",
+            Self::Ownerless => "the ConfigMap belongs to no pod: delete it if no replica leads",
+            Self::Leaving => "this pod is about to be deleted, or has been replaced",
         }
     }
 }

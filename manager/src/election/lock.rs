@@ -53,16 +53,11 @@ impl<'name> Server<'name> {
                 Answer::Conflict
             }
             Ok(Err(error)) => {
-                tracing::warn!(election = self.name, request = ?step, %error, "request to the API server failed");
+                tracing::warn!(election = self.name, request = ?step, %error, "can't ask the API server");
                 Answer::Failed
             }
             Err(_) => {
-                tracing::warn!(
-                    election = self.name,
-                    request = ?step,
-                    timeout = ?self.timeout,
-                    "no response from the API server"
-                );
+                tracing::warn!(election = self.name, request = ?step, timeout = ?self.timeout, "no answer from the API server");
                 Answer::Failed
             }
         }

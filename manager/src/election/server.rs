@@ -64,11 +64,11 @@ impl<'name> Server<'name> {
             Ok(Err(kube::Error::Api(status))) if status.code == 404 => Answer::Absent,
             Ok(Err(kube::Error::Api(status))) if status.code == 409 => Answer::Conflict,
             Ok(Err(error)) => {
-                tracing::warn!(lease = self.name, %error, "request of the Lease failed");
+                tracing::warn!(lease = self.name, %error, "can't reach the lease");
                 Answer::Failed
             }
             Err(_) => {
-                tracing::warn!(lease = self.name, timeout = ?self.timeout, "no response to the request of the Lease");
+                tracing::warn!(lease = self.name, timeout = ?self.timeout, "no answer about the lease");
                 Answer::Failed
             }
         }

@@ -40,7 +40,7 @@ impl Watchdog {
             }
             tracing::error!(
                 hung = ability.hung(),
-                "a reconcile blocks its thread: exiting"
+                "a reconcile blocks its thread: ending the process"
             );
             std::process::exit(1);
         };

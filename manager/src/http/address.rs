@@ -28,7 +28,7 @@ impl FromStr for BindAddress {
         if let Some(port) = text.strip_prefix(':') {
             let port = port
                 .parse()
-                .map_err(|_| format!("`{port}` is not a valid port"))?;
+                .map_err(|_| format!("`{port}` is not a port"))?;
             return Ok(Self(vec![
                 (Ipv6Addr::UNSPECIFIED, port).into(),
                 (Ipv4Addr::UNSPECIFIED, port).into(),
@@ -36,7 +36,7 @@ impl FromStr for BindAddress {
         }
         let address = text
             .parse()
-            .map_err(|_| "use `:PORT`, `IP:PORT`, or `0` to disable".to_owned())?;
+            .map_err(|_| "write `:PORT`, `IP:PORT`, or `0` for none".to_owned())?;
         Ok(Self(vec![address]))
     }
 }

@@ -78,9 +78,9 @@ impl Authorization {
                 return Some(Answer::new(StatusCode::FORBIDDEN, text));
             }
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no response from the API server within {TIME_LIMIT:?}"),
+            Err(_) => format!("no answer from the API server within {TIME_LIMIT:?}"),
         };
-        tracing::error!(error, path = self.path, "cannot authorize the request");
+        tracing::error!(error, path = self.path, "can't tell who may have this");
         let text = "Authentication failed";
         Some(Answer::new(StatusCode::INTERNAL_SERVER_ERROR, text))
     }

@@ -121,13 +121,13 @@ impl Certificate {
         match state.renewed(now) {
             Ok(None) => {}
             Ok(Some(config)) => {
-                tracing::info!("reloaded the certificate");
+                tracing::info!("the certificate is a new one");
                 state.config = config;
                 #[cfg(feature = "webhook")]
                 state.read_end();
             }
             Err(error) => {
-                tracing::error!(%error, "cannot renew the certificate, using the previous one")
+                tracing::error!(%error, "the certificate can't be renewed, the old one stays")
             }
         }
         state.config.clone()

@@ -134,7 +134,7 @@ pub(crate) async fn serve<Answering>(
             Ok((stream, _)) => stream,
             Err(error) => {
                 // Probably out of file descriptors. Others may be closed soon.
-                tracing::warn!(%error, "cannot accept a connection");
+                tracing::warn!(%error, "can't accept a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
@@ -161,7 +161,7 @@ pub(crate) async fn serve<Answering>(
             };
             let ended = tokio::select! {
                 ended = talk => ended,
-                () = of_connection.passed() => Err("the request timed out".into()),
+                () = of_connection.passed() => Err("out of time".into()),
             };
             if let Err(error) = ended {
                 tracing::debug!(error, "connection ended");

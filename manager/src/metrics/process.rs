@@ -46,29 +46,25 @@ fn values() -> ProcResult<Values> {
     Ok(Values {
         cpu_seconds: (stat.utime + stat.stime) as f64 / ticks,
         gauges: [
-            (
-                "process_max_fds",
-                "Maximum number of open file descriptors.",
-                files,
-            ),
+            ("process_max_fds", "How many files may be open.", files),
             (
                 "process_open_fds",
-                "Number of open file descriptors.",
+                "How many files are open.",
                 process.fd_count()? as f64,
             ),
             (
                 "process_resident_memory_bytes",
-                "Resident memory, in bytes.",
+                "Memory in use, in bytes.",
                 (stat.rss * procfs::page_size()) as f64,
             ),
             (
                 "process_start_time_seconds",
-                "Start time of the process, in seconds since 1970.",
+                "When the process began, in seconds since 1970.",
                 started,
             ),
             (
                 "process_virtual_memory_bytes",
-                "Virtual memory, in bytes.",
+                "Address space in use, in bytes.",
                 stat.vsize as f64,
             ),
         ],

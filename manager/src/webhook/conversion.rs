@@ -67,8 +67,7 @@ impl Conversions {
         };
         review::of_type(body, &expected)?;
         let review = serde_json::from_slice::<ConversionReview>(body);
-        let review =
-            review.map_err(|error| format!("the body is not a valid {META_KIND}: {error}"))?;
+        let review = review.map_err(|error| format!("the body is no {META_KIND}: {error}"))?;
         let request = ConversionRequest::from_review(review);
         let mut request = request.map_err(|_| "the review has no request")?;
         let desired = request.desired_api_version.clone();
@@ -77,7 +76,7 @@ impl Conversions {
             let name = described(&object);
             match self.convert(object, &desired) {
                 Ok(object) => converted.push(object),
-                Err(error) => errors.push(format!("cannot convert {name} to {desired}: {error}")),
+                Err(error) => errors.push(format!("can't convert {name} to {desired}: {error}")),
             }
         }
         let response = ConversionResponse::for_request(request);
@@ -106,15 +105,13 @@ impl Conversions {
         let (group, from) = version.split_once('/').unwrap_or_default();
         let (desired_group, to) = desired.split_once('/').unwrap_or_default();
         if group != desired_group {
-            return Err("the groups of the versions differ".to_owned());
+            return Err("the group is another one".to_owned());
         }
         let kind = self.0.get(&(group.to_owned(), kind));
-        let kind = kind.ok_or("the kind is not supported by this conversion webhook")?;
+        let kind = kind.ok_or("this operator does not convert the kind")?;
         let spoke = |version: &str| {
             let sides = kind.spokes.get(version);
-            sides.ok_or_else(|| {
-                format!("version {version:?} is not supported by this conversion webhook")
-            })
+            sides.ok_or_else(|| format!("this operator has no version {version:?} of the kind"))
         };
         if from != kind.hub {
             object = lens::convert(object, [from, &kind.hub], group, spoke(from)?)?;

@@ -59,9 +59,9 @@ pub(super) struct Keeper {
 enum Failed {
     #[error(transparent)]
     Request(#[from] kube::Error),
-    #[error("cannot create a certificate: {0}")]
+    #[error("can't make a certificate: {0}")]
     Certificate(#[from] std::io::Error),
-    #[error("the Secret was changed by other replicas {CONFLICTS} times")]
+    #[error("other replicas changed the Secret {CONFLICTS} times")]
     Conflicts,
 }
 
@@ -90,9 +90,7 @@ impl Keeper {
                     progress.served = Some(held.current);
                     return Arc::new(certificate);
                 }
-                Err(error) => {
-                    tracing::warn!(%error, "the certificate of the webhooks is not available yet")
-                }
+                Err(error) => tracing::warn!(%error, "there is no certificate for webhooks yet"),
             }
             tokio::time::sleep(RETRY).await;
         }
@@ -128,7 +126,7 @@ impl Keeper {
         if let Some((local, _)) = &self.local
             && let Err(error) = local.clear().await
         {
-            tracing::warn!(%error, "cannot delete the local webhook configurations");
+            tracing::warn!(%error, "can't remove the local webhooks");
         }
     }
 
@@ -137,13 +135,13 @@ impl Keeper {
         let held = match self.agree(progress).await {
             Ok(held) => held,
             Err(error) => {
-                tracing::warn!(%error, "cannot renew the certificate of the webhooks");
+                tracing::warn!(%error, "can't look after the certificate of the webhooks");
                 return true;
             }
         };
         let failed = self.publish(progress, &held).await;
         if let Err(error) = self.serve(progress, held.current, certificate) {
-            tracing::warn!(%error, "cannot use the certificate of the webhooks");
+            tracing::warn!(%error, "can't use the certificate of the webhooks");
             return true;
         }
         failed
@@ -165,7 +163,7 @@ impl Keeper {
             return Ok(());
         }
         certificate.replace(pair.config()?, pair.end());
-        tracing::info!("serving a new certificate of the webhooks");
+        tracing::info!("the certificate of the webhooks is a new one");
         progress.served = Some(pair);
         Ok(())
     }
@@ -179,7 +177,7 @@ impl Keeper {
                 Ok(()) => {}
                 Err(kube::Error::Api(status)) if status.is_conflict() => failed = true,
                 Err(error) => {
-                    tracing::warn!(?target, %error, "cannot publish the CA certificate of the webhooks");
+                    tracing::warn!(?target, %error, "can't publish the authority of the webhooks");
                     failed = true;
                 }
             }
@@ -187,7 +185,7 @@ impl Keeper {
         if let Some((local, configurations)) = &self.local {
             for configuration in configurations {
                 if let Err(error) = local.apply(configuration, &held.authorities).await {
-                    tracing::warn!(%error, "cannot apply the local webhook configurations");
+                    tracing::warn!(%error, "can't make the local webhooks");
                     failed = true;
                 }
             }

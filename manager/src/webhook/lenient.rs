@@ -132,7 +132,7 @@ impl Undecodable {
     pub(super) fn denied(&self, object: &Value) -> Denied {
         let field = self.field();
         if field.is_empty() {
-            let message = format!("the object cannot be deserialized: {}", self.message);
+            let message = format!("the object is not of the webhook's type: {}", self.message);
             return Denied::text(400, "BadRequest", message);
         }
         let mut errors = FieldErrors::new();
@@ -150,7 +150,7 @@ impl std::fmt::Display for Undecodable {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&*self.field(), self.missing()) {
             ("", _) => formatter.write_str(&self.message),
-            (field, Some(_)) => write!(formatter, "{field}: required field is missing"),
+            (field, Some(_)) => write!(formatter, "{field}: the required field is missing"),
             (field, None) => write!(formatter, "{field}: {}", self.message),
         }
     }

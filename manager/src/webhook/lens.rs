@@ -79,7 +79,7 @@ pub(super) fn convert(
     let metadata = object["metadata"].take();
     let mut metadata = match metadata {
         Value::Object(metadata) => metadata,
-        _ => return Err("the object has no metadata".to_owned()),
+        _ => return Err("it has no metadata".to_owned()),
     };
     let mut saved = take(&mut metadata, &annotation);
     without_nulls(&mut object);
@@ -119,7 +119,7 @@ pub(super) fn convert(
                     from,
                     to,
                     reason,
-                    "dropped the saved data of an object: it does not match the object"
+                    "Dropped the saved data of an object: it does not go with the object"
                 );
                 converted
             }),
@@ -148,7 +148,7 @@ fn restored(
     sides: &Sides,
 ) -> Result<Value, String> {
     let target = (sides.fill_target)(&with(target, metadata));
-    let mut target = body(target.ok_or("it does not have the type of the version")?);
+    let mut target = body(target.ok_or("it is not of the type")?);
     let round = |target: &Value| {
         let source = (sides.back)(&with(target, metadata))?;
         (sides.there)(&with(&source, metadata))
@@ -158,7 +158,7 @@ fn restored(
     bound(&mut target, &refused(converted, sides), sides)?;
     (sides.target)(&with(&target, metadata))?;
     if round(&target)? != *converted {
-        return Err("it does not match the object".to_owned());
+        return Err("it contradicts the object".to_owned());
     }
     Ok(target)
 }
@@ -170,10 +170,10 @@ fn bound(target: &mut Value, own: &BTreeSet<String>, sides: &Sides) -> Result<()
         let Some(place) = refused.difference(own).last() else {
             return Ok(());
         };
-        tracing::warn!(place, "dropped a saved value: it does not match the schema");
+        tracing::warn!(place, "Dropped a saved value: the schema refuses it");
         schema::remove(target, place);
     }
-    Err("it does not match the schema".to_owned())
+    Err("the schema refuses it".to_owned())
 }
 
 fn refused(target: &Value, sides: &Sides) -> BTreeSet<String> {

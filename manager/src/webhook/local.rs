@@ -49,7 +49,7 @@ impl Local {
         namespaces: &[String],
     ) -> Result<Vec<Configuration>> {
         let failed = |kind, error: &dyn std::fmt::Display| {
-            let text = format!("cannot read `{}`: {error}", file.display());
+            let text = format!("can't read `{}`: {error}", file.display());
             Error::new(kind, text)
         };
         let text = std::fs::read_to_string(file).map_err(|error| failed(error.kind(), &error))?;

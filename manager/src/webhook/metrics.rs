@@ -37,27 +37,27 @@ impl Metrics {
         };
         registry.register(
             "controller_runtime_webhook_requests",
-            "Number of requests by path and status code",
+            "Requests by path and code of the answer",
             metrics.requests.clone(),
         );
         registry.register(
             "controller_runtime_webhook_latency_seconds",
-            "Duration of a request",
+            "How long a request takes",
             metrics.took.clone(),
         );
         registry.register(
             "controller_runtime_webhook_requests_in_flight",
-            "Number of requests in flight",
+            "Requests that are being answered",
             metrics.in_flight.clone(),
         );
         registry.register(
             "controller_runtime_webhook_panics",
-            "Number of requests whose handler panicked",
+            "Requests whose handler panicked",
             metrics.panics.clone(),
         );
         registry.register(
             "webhook_certificate_expiration_timestamp_seconds",
-            "Expiry of the certificate of the webhooks, in seconds since 1970",
+            "When the certificate of the webhooks ends, in seconds since 1970",
             metrics.certificate_ends.clone(),
         );
         metrics

@@ -105,7 +105,7 @@ impl Target {
             tracing::info!(
                 kind = resource.kind,
                 name,
-                "published the CA certificate of the webhooks"
+                "the authority of the webhooks is published"
             );
         }
         if let (Self::Definition(_), Place::Service { .. }) = (self, place) {

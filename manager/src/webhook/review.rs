@@ -155,7 +155,9 @@ fn is_deleted(review: &AdmissionRequest<DynamicObject>) -> bool {
 
 fn unchecked(review: &AdmissionRequest<DynamicObject>, what: &str, error: &Undecodable) -> String {
     let kind = &review.kind.kind;
-    format!("the stored {kind} cannot be deserialized, so its {what} was not validated: {error}")
+    format!(
+        "the stored {kind} is not of the webhook's type, so its {what} was not validated: {error}"
+    )
 }
 
 fn json(object: &impl Serialize) -> Result<Value, Denied> {
@@ -182,7 +184,7 @@ fn read(body: &[u8]) -> Result<AdmissionRequest<DynamicObject>, String> {
     };
     of_type(body, &expected)?;
     let review = serde_json::from_slice::<AdmissionReview<DynamicObject>>(body);
-    let review = review.map_err(|error| format!("the body is not a valid {META_KIND}: {error}"))?;
+    let review = review.map_err(|error| format!("the body is no {META_KIND}: {error}"))?;
     let request = review.request.ok_or("the review has no request")?;
     Ok(AdmissionRequest {
         types: expected,
@@ -193,11 +195,11 @@ fn read(body: &[u8]) -> Result<AdmissionRequest<DynamicObject>, String> {
 /// Checks that the body is JSON of this type.
 pub(super) fn of_type(body: &[u8], expected: &TypeMeta) -> Result<(), String> {
     let types = serde_json::from_slice::<TypeMeta>(body)
-        .map_err(|error| format!("the body is not a valid {}: {error}", expected.kind))?;
+        .map_err(|error| format!("the body is no {}: {error}", expected.kind))?;
     if types != *expected {
         return Err(format!(
-            "expected a {:?} of {:?}, found a {:?} of {:?}",
-            expected.kind, expected.api_version, types.kind, types.api_version
+            "the body is a {:?} of {:?}, this is for a {:?} of {:?}",
+            types.kind, types.api_version, expected.kind, expected.api_version
         ));
     }
     Ok(())

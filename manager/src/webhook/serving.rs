@@ -57,8 +57,8 @@ impl Serving {
         let limit = time_limit(request.uri().query().unwrap_or_default());
         let answer = tokio::time::timeout(limit, self.asked(&path, handler, request)).await;
         let answer = answer.unwrap_or_else(|_| {
-            tracing::warn!(webhook = path, ?limit, "a request timed out");
-            Answer::new(StatusCode::GATEWAY_TIMEOUT, "the request timed out")
+            tracing::warn!(webhook = path, ?limit, "a request took too long");
+            Answer::new(StatusCode::GATEWAY_TIMEOUT, "out of time")
         });
         drop(in_flight);
         let code = answer.status.as_u16();
@@ -71,16 +71,10 @@ impl Serving {
         B: Body<Data = Bytes, Error: Into<BoxError>>,
     {
         if request.method() != Method::POST {
-            return Answer::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "the request method must be POST",
-            );
+            return Answer::new(StatusCode::METHOD_NOT_ALLOWED, "a review is sent with POST");
         }
         if !is_json(request.headers()) {
-            return Answer::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "the content type must be application/json",
-            );
+            return Answer::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a review is JSON");
         }
         let limit = match path {
             CONVERT => CONVERSION_LIMIT,
@@ -96,7 +90,7 @@ impl Serving {
         match caught::run(async { handler(bytes.into()).await }).await {
             Ok(Ok(text)) => Answer::json(text),
             Ok(Err(text)) => {
-                tracing::warn!(webhook = path, error = text, "received an invalid review");
+                tracing::warn!(webhook = path, error = text, "a request is no review");
                 Answer::new(StatusCode::BAD_REQUEST, text)
             }
             Err(panic) => {
@@ -128,14 +122,14 @@ impl Serving {
                 continue;
             };
             if held.bytes.len() + data.len() > limit {
-                let text = format!("the body must not be larger than {limit} bytes");
+                let text = format!("a review has at most {limit} bytes");
                 return Err(Answer::new(StatusCode::PAYLOAD_TOO_LARGE, text));
             }
             let wanted = u32::try_from(data.len()).unwrap_or(u32::MAX);
             let permits = self.budget.clone().try_acquire_many_owned(wanted);
             let permits = permits.map_err(|_| {
-                tracing::warn!("too many large reviews in flight");
-                let text = "too many large reviews in flight";
+                tracing::warn!("too many large reviews at the same time");
+                let text = "too many large reviews at the same time";
                 Answer::new(StatusCode::SERVICE_UNAVAILABLE, text)
             })?;
             match &mut held.permits {

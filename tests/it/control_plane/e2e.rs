@@ -407,8 +407,8 @@ fn what_belongs_to_somebody_else_is_left_alone(world: &World) {
         degraded(memcached)["reason"] == "AlreadyExists"
     });
     let message = format!(
-        "can't apply the Deployment: Deployment taken already exists: its controller is none, expected \
-         Memcached taken ({}); delete it, or use another name",
+        "can't apply the Deployment: Deployment taken exists and is nobody's, not that of Memcached taken ({}): \
+         delete it, or choose another name",
         uid(&memcached)
     );
     assert_eq!(degraded(&memcached)["message"], message);

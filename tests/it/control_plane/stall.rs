@@ -33,7 +33,7 @@ fn two_replicas_notice_that_their_connections_are_dead_and_the_leader_leads_on()
     stalled.stall_and_create("first");
     stalled.stall_and_create("second");
     assert_eq!(stalled.holder(), leader, "{}", stalled.logs());
-    assert_eq!(stalled.logs().matches("no longer leading").count(), 0, "{}", stalled.logs());
+    assert_eq!(stalled.logs().matches("not leading any more").count(), 0, "{}", stalled.logs());
 }
 
 struct Stalled {

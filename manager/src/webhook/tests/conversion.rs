@@ -183,7 +183,7 @@ async fn what_comes_back_as_it_went_needs_no_way_back() {
     hub["metadata"]["finalizers"] = json!(["a.b/c"]);
     assert_eq!(one(&serving, "v1", &spoke).await, hub);
 
-    let message = "cannot convert Thing a/x of example.com/v2alpha1 to example.com/v1: missing field `replicas`";
+    let message = "can't convert Thing a/x of example.com/v2alpha1 to example.com/v1: missing field `replicas`";
     for (pointer, value) in [
         ("/spec", json!({})),
         ("/spec/mode", json!("slow")),
@@ -216,42 +216,42 @@ async fn batches_have_whole_answers() {
         (
             "example.com/v1",
             vec![good.clone(), bad.clone()],
-            "cannot convert Thing a/y of example.com/v1alpha1 to example.com/v1: spec.size: \"many\" is no number",
+            "can't convert Thing a/y of example.com/v1alpha1 to example.com/v1: spec.size: \"many\" is no number",
         ),
         (
             "example.com/v9",
             vec![good.clone()],
-            "cannot convert Thing a/x of example.com/v1alpha1 to example.com/v9: version \"v9\" is not supported by this conversion webhook",
+            "can't convert Thing a/x of example.com/v1alpha1 to example.com/v9: this operator has no version \"v9\" of the kind",
         ),
         (
             "other.com/v1",
             vec![good.clone()],
-            "cannot convert Thing a/x of example.com/v1alpha1 to other.com/v1: the groups of the versions differ",
+            "can't convert Thing a/x of example.com/v1alpha1 to other.com/v1: the group is another one",
         ),
         (
             "example.com/v1",
             vec![foreign],
-            "cannot convert Other a/x of example.com/v1alpha1 to example.com/v1: the kind is not supported by this conversion webhook",
+            "can't convert Other a/x of example.com/v1alpha1 to example.com/v1: this operator does not convert the kind",
         ),
         (
             "example.com/v1",
             vec![json!(1)],
-            "cannot convert   of  to example.com/v1: the groups of the versions differ",
+            "can't convert   of  to example.com/v1: the group is another one",
         ),
         (
             "",
             vec![json!({ "kind": "Thing", "metadata": { "name": "x" } })],
-            "cannot convert Thing x of  to : the kind is not supported by this conversion webhook",
+            "can't convert Thing x of  to : this operator does not convert the kind",
         ),
         (
             "example.com/v1",
             vec![json!({ "apiVersion": "example.com/v1alpha1", "kind": "Thing" })],
-            "cannot convert Thing  of example.com/v1alpha1 to example.com/v1: the object has no metadata",
+            "can't convert Thing  of example.com/v1alpha1 to example.com/v1: it has no metadata",
         ),
         (
             "example.com/v1",
             vec![object("v1alpha1", json!({}))],
-            "cannot convert Thing a/x of example.com/v1alpha1 to example.com/v1: spec.size: required field is missing",
+            "can't convert Thing a/x of example.com/v1alpha1 to example.com/v1: spec.size: the required field is missing",
         ),
     ];
     for (version, objects, message) in cases {
@@ -304,7 +304,7 @@ async fn stored_objects_without_required_fields_are_converted() {
 
     let wrong = object("v1", json!({ "replicas": 1, "ports": [{ "number": "a" }] }));
     let (_, response) = convert(&serving, "example.com/v1alpha1", &[old, wrong]).await;
-    let message = "cannot convert Thing a/x of example.com/v1 to example.com/v1alpha1: spec.ports[0].number: invalid type: \
+    let message = "can't convert Thing a/x of example.com/v1 to example.com/v1alpha1: spec.ports[0].number: invalid type: \
                    string \"a\", expected u16";
     assert_eq!(response["result"]["message"], message);
 }

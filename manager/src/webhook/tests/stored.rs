@@ -334,7 +334,7 @@ async fn stored_objects_can_be_repaired_and_deleted() {
             &typed,
             &none,
             "",
-            "allowed: the stored Thing cannot be deserialized, so its deletion was not validated: spec.ports[0].number: invalid type: string \"a\", expected u16",
+            "allowed: the stored Thing is not of the webhook's type, so its deletion was not validated: spec.ports[0].number: invalid type: string \"a\", expected u16",
         ),
         (
             "/validate",
@@ -354,7 +354,7 @@ async fn stored_objects_can_be_repaired_and_deleted() {
             &typed,
             &typed,
             "status",
-            "allowed: the stored Thing cannot be deserialized, so its status was not validated: spec.ports[0].number: invalid type: string \"a\", expected u16",
+            "allowed: the stored Thing is not of the webhook's type, so its status was not validated: spec.ports[0].number: invalid type: string \"a\", expected u16",
         ),
     ];
     let mut wrong = String::new();

@@ -10,7 +10,7 @@ use crate::control_plane::{ControlPlane, Process};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
 
 /// The exit reason of a process that lost the Lease while requests of its reconciles were stalled.
-const STUCK: &str = "the leadership was lost, and the running reconciles did not end";
+const STUCK: &str = "the leadership is lost, and the running reconciles did not end";
 
 pub(super) struct Replica {
     name: String,
@@ -92,7 +92,7 @@ impl Replica {
     /// Returns true if the replica claims to lead.
     pub(super) fn leads(&self) -> bool {
         let said = self.said();
-        let about = |said: &&Value| said["message"] == "leading" || said["message"] == "no longer leading";
+        let about = |said: &&Value| said["message"] == "leading" || said["message"] == "not leading any more";
         said.iter().rev().find(about).is_some_and(|last| last["message"] == "leading")
     }
 

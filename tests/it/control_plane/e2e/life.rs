@@ -146,7 +146,7 @@ fn a_pod_leads_until_it_is_gone() {
     // The process outlives its pod, but stops working.
     world.run(&["delete", "pod", "a"]);
     world.led_by(&["b"]);
-    world.says(&a, "no longer leading");
+    world.says(&a, "not leading any more");
     assert!(a.running());
 
     // The status that the kubelet writes on eviction.
@@ -156,19 +156,19 @@ fn a_pod_leads_until_it_is_gone() {
     world.run(&["patch", "pod", "b", "--subresource=status", "--type=merge", "-p", &evicted.to_string()]);
     world.led_by(&["c"]);
     world.plane.admin.wait_gone(&["-n", SYSTEM, "pod", "b"]);
-    world.says(&b, "no longer leading");
+    world.says(&b, "not leading any more");
 
     // After the lock is deleted, an existing pod leads.
     world.run(&["delete", "configmap", LOCK]);
     world.led_by(&["c"]);
-    world.says(&c, "no longer leading");
+    world.says(&c, "not leading any more");
 
     let lock = world.get("configmap", LOCK).unwrap();
     assert_eq!(c.terminate(), Some(0));
     assert_eq!(world.get("configmap", LOCK).unwrap(), lock, "the lock is the pod's, not the process's");
 
     let pod = ["--leader-election-pod=nobody"];
-    for (flags, expected) in [(&[][..], "`POD_NAME` is not set"), (&pod, "pod `nobody` not found")] {
+    for (flags, expected) in [(&[][..], "`POD_NAME` is not set"), (&pod, "there is no pod `nobody`")] {
         let mut process = world.start(world.plane.dir(), flags);
         world.says(&process, expected);
         world
@@ -201,7 +201,7 @@ fn a_node_that_is_not_ready_is_waited_for_unless_the_user_says_otherwise() {
     let c = world.replica("c", None, &["--leader-election-takeover-after=2s"]);
     world.says(&c, "the node of the leader is not ready");
     world.led_by(&["b", "c"]);
-    world.says(&a, "no longer leading");
+    world.says(&a, "not leading any more");
 }
 
 impl World {

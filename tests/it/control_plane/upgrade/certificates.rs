@@ -9,7 +9,7 @@ const CERTIFICATE: &str = "jsonpath={.data.tls\\.crt}";
 /// A new certificate is used after a twelfth of its lifetime.
 const FLAGS: &[&str] = &["--webhook-cert-duration=1m"];
 /// Log message for a new certificate.
-const NEW: &str = "serving a new certificate of the webhooks";
+const NEW: &str = "the certificate of the webhooks is a new one";
 const DELETIONS: usize = 5;
 
 impl World {
