@@ -418,7 +418,7 @@ mod life {
                     "--leader-election-mode=life",
                     "--leader-election-pod=nobody",
                 ],
-                "pod `nobody` not found in namespace `default`",
+                "there is no pod `nobody` in the namespace `default`",
             ),
             (
                 &["--leader-election-takeover-after=1s"],
