@@ -220,9 +220,9 @@ mod tests {
         assert_eq!(
             said,
             [
-                "the format `uint8` is `int32` now: `spec` in `Thing`, version `v1`",
-                "`listKind` is `ThingList` now: `Thing`",
-                "the scale subresource is written: `Thing`, version `v1`",
+                "changed the format `uint8` to `int32`: `spec` in `Thing`, version `v1`",
+                "set `listKind` to `ThingList`: `Thing`",
+                "added the scale subresource: `Thing`, version `v1`",
             ]
         );
         let scale = json!({ "specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size" });

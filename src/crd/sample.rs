@@ -217,9 +217,9 @@ mod tests {
             fits(&schema, &object).map_err(|(path, why)| format!("{path}: {why}"))
         };
         assert_eq!(judge(json!({ "a": 3 })), Ok(()));
-        assert_eq!(judge(json!({ "b": 3 })), Err("spec: it has no `a`".to_owned()));
+        assert_eq!(judge(json!({ "b": 3 })), Err("spec: it lacks the required field `a`".to_owned()));
         assert_eq!(judge(json!({ "a": 4 })), Err("spec.a: it is out of range".to_owned()));
-        assert_eq!(judge(json!({ "a": "3" })), Err("spec.a: it is no integer".to_owned()));
+        assert_eq!(judge(json!({ "a": "3" })), Err("spec.a: it is not a valid integer".to_owned()));
         assert_eq!(judge(json!({ "a": 3, "c": 1 })), Err("spec: it has the unknown field `c`".to_owned()));
     }
 }

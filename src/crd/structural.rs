@@ -437,14 +437,17 @@ mod tests {
                 json!({ "type": "object", "properties": { "a": { "type": "array", "items": {} } } }),
                 "missing-type: the schema has no type: `spec.a[]` in `Thing`, version `v1`",
             ),
-            (json!({ "type": "null" }), "invalid-schema: `null` is no type of a CRD: `spec` in `Thing`, version `v1`"),
+            (
+                json!({ "type": "null" }),
+                "invalid-schema: `null` is not a valid type in a CRD: `spec` in `Thing`, version `v1`",
+            ),
             (
                 json!({ "type": "string", "example": 1, "exampel": 1 }),
-                "unknown-schema-key: `exampel` is no key of a schema in a CRD: `spec` in `Thing`, version `v1`",
+                "unknown-schema-key: `exampel` is not a valid key of a CRD schema: `spec` in `Thing`, version `v1`",
             ),
             (
                 json!({ "$ref": "#/definitions/A" }),
-                "recursive-type: the schema refers to another one: `spec` in `Thing`, version `v1`",
+                "recursive-type: the schema has a `$ref`, which a CRD cannot have: `spec` in `Thing`, version `v1`",
             ),
             (
                 json!({ "type": "object", "additionalProperties": { "type": "array", "items": [{ "type": "string" }] } }),
@@ -456,15 +459,15 @@ mod tests {
             ),
             (
                 json!({ "type": "array", "items": { "type": "integer", "maximum": 3 }, "default": [1, 4] }),
-                "invalid-default: the default is not valid, it is out of range: `spec[]` in `Thing`, version `v1`",
+                "invalid-default: invalid default: it is out of range: `spec[]` in `Thing`, version `v1`",
             ),
             (
                 json!({ "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"], "default": {} }),
-                "invalid-default: the default is not valid, it has no `a`: `spec` in `Thing`, version `v1`",
+                "invalid-default: invalid default: it lacks the required field `a`: `spec` in `Thing`, version `v1`",
             ),
             (
                 json!({ "type": "object", "properties": { "a": { "type": "string" } }, "default": { "b": 1 } }),
-                "invalid-default: the default is not valid, it has the unknown field `b`: `spec` in `Thing`, version `v1`",
+                "invalid-default: invalid default: it has the unknown field `b`: `spec` in `Thing`, version `v1`",
             ),
         ] {
             assert_eq!(found(&schema).join("\n"), expected, "{schema}");
