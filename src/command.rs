@@ -21,6 +21,7 @@ mod create_api;
 mod create_webhook;
 mod early;
 mod edit;
+mod envtest;
 mod existing;
 mod external;
 mod generate;
@@ -95,9 +96,12 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Add(AddCommand::Api(args) | AddCommand::Controller(args) | AddCommand::Crd(args)) => {
             args.write.clone()
         }
-        Command::Completion(_) | Command::Version(_) | Command::Build(_) | Command::Run(_) | Command::Up(_) => {
-            WriteArgs::default()
-        }
+        Command::Envtest(_)
+        | Command::Completion(_)
+        | Command::Version(_)
+        | Command::Build(_)
+        | Command::Run(_)
+        | Command::Up(_) => WriteArgs::default(),
     };
     let mut term = Term::stdio(match write {
         // On stdout there is one document, on stderr nothing but what has no place in it.
@@ -135,6 +139,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Rbac(RbacCommand::Explain(args)) => rbac::explain(&args, &mut term),
         Command::Migrate(MigrateCommand::Storage(args)) => migrate::storage(&args, &mut term),
         Command::Update(args) => update::run(&args, &mut term),
+        Command::Envtest(args) => envtest::run(args, &mut term).and_then(|text| print(&text, &mut term)),
         Command::Completion(args) => print(&completion::script(&args), &mut term),
         Command::Version(args) => print(&version::text(&args), &mut term),
         Command::Add(command) => early::add(&command, &mut term),

@@ -2,6 +2,7 @@
 //! value with what it found out; the command in [`crate::command`] maps its arguments, calls the operation and reports.
 
 pub(crate) mod elsewhere;
+pub(crate) mod envtest;
 pub(crate) mod generate;
 pub(crate) mod manifests;
 

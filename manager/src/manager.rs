@@ -157,6 +157,13 @@ impl Manager {
         Self::around(name, version, options, clients, String::new(), connections)
     }
 
+    /// Publishes local webhooks by this client: in a cluster, too, another account than the operator's does that.
+    #[cfg(feature = "testing")]
+    pub(crate) fn publishing_with(mut self, client: Client) -> Self {
+        self.asking = client;
+        self
+    }
+
     /// `host` is what the metrics call the server, the second client is for the election.
     fn around(
         name: &str,

@@ -19,20 +19,18 @@ pub const DEVICES: [&str; 24] = [
 pub const CONTROLLER_CRATES: [&str; 4] = ["kube", "manager", "std", "thiserror"];
 
 /// Files below `tests` that are there already, and crates that a crate of tests can't be called.
-pub const TESTS: [&str; 10] =
-    ["alloc", "control_plane", "conversions", "core", "crds", "e2e", "mock", "proc_macro", "std", "test"];
+pub const TESTS: [&str; 8] = ["alloc", "conversions", "core", "crds", "e2e", "proc_macro", "std", "test"];
 
 /// What the files of other tests begin with.
 pub const TEST_PREFIX: &str = "envtest_";
 
-/// Packages that a project depends on, modules and aliases in its tests, and names that cargo or rustc treat in a special way.
-pub const PACKAGES: [&str; 34] = [
+/// Packages that a project depends on, aliases in its tests, and names that cargo or rustc treat in a special way.
+pub const PACKAGES: [&str; 32] = [
     "alloc",
     "anyhow",
     "api",
     "build",
     "clap",
-    "control-plane",
     "core",
     "deps",
     "examples",
@@ -45,7 +43,6 @@ pub const PACKAGES: [&str; 34] = [
     "kube",
     "manager",
     "memcached-sdk-manager",
-    "mock",
     "proc-macro",
     "proptest",
     "schemars",

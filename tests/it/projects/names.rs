@@ -10,7 +10,7 @@ use crate::generated;
 use crate::sandbox::{OFFLINE, Sandbox};
 
 /// Controllers whose tests are compiled. The others differ in names alone, and each is a program of its own.
-const TESTED: [&str; 6] = ["api", "http", "kube", "mock", "self", "std"];
+const TESTED: [&str; 5] = ["api", "http", "kube", "self", "std"];
 
 /// Kinds, each with a word of the table.
 fn kinds() -> BTreeMap<String, String> {
