@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -366,7 +366,7 @@ struct Server {
     folder: PathBuf,
     programs: Vec<Child>,
     /// Ends the programs when its input is closed, as it is when this process ends in any way.
-    watcher: Mutex<Option<ChildStdin>>,
+    watcher: Mutex<Option<Child>>,
 }
 
 impl Server {
@@ -476,15 +476,15 @@ if [ -n "$keep" ]; then rm -rf "$folder/etcd" "$folder/certificates"; else rm -r
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let mut watcher = command.spawn().expect("sh can be run");
-        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = watcher.stdin.take();
+        let watcher = command.spawn().expect("sh can be run");
+        *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) = Some(watcher);
     }
 
     /// Keeps the folder with the logs after the process has ended.
     fn keep_logs(&self) {
         let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(watcher) = watcher.as_mut() {
-            let _ = writeln!(watcher, "keep");
+        if let Some(input) = watcher.as_mut().and_then(|watcher| watcher.stdin.as_mut()) {
+            let _ = writeln!(input, "keep");
         }
     }
 
@@ -528,6 +528,14 @@ impl Drop for Server {
         for program in self.programs.iter_mut().rev() {
             let _ = program.kill();
             let _ = program.wait();
+        }
+        let watcher = self
+            .watcher
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(watcher) = watcher {
+            // Waiting closes the input.
+            let _ = watcher.wait();
         }
     }
 }
