@@ -78,6 +78,12 @@ pub enum Command {
     /// version: changed and missing files are written, generated ones that are no longer part of it are removed. A file that is
     /// not generated stays, and is named. Last, the version is recorded in PROJECT. No other file changes.
     Update(UpdateArgs),
+    /// Download etcd and kube-apiserver for tests, and print where they are
+    ///
+    /// An installed release is used without network; else the newest one of the list of controller-tools is downloaded into the
+    /// folder of setup-envtest. Prints a line for the shell: eval "$(memcached-sdk envtest)". Tests of projects find the folder
+    /// by themselves. Needs curl and tar.
+    Envtest(EnvtestArgs),
     /// Print a completion script for a shell
     Completion(CompletionArgs),
     /// Print the version, and those of the libraries that decide the output
@@ -1099,6 +1105,33 @@ pub struct VersionArgs {
     /// The format of the output
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: DataFormat,
+}
+
+/// The release of etcd and kube-apiserver, and how its folder is printed.
+#[derive(Debug, Args)]
+pub struct EnvtestArgs {
+    /// The release of Kubernetes, such as 1.36 or 1.36.2; else the newest one that is installed or listed
+    #[arg(long)]
+    pub version: Option<String>,
+    /// The folder to install into; else that of setup-envtest
+    #[arg(long)]
+    pub dir: Option<PathBuf>,
+    /// The list of releases, a file or a URL; else that of controller-tools
+    #[arg(long, value_name = "FILE|URL")]
+    pub index: Option<String>,
+    /// How the folder is printed
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORM")]
+    pub print: EnvtestPrint,
+}
+
+/// How the folder of etcd and kube-apiserver is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum EnvtestPrint {
+    /// As a line for the shell, which sets KUBEBUILDER_ASSETS
+    #[default]
+    Env,
+    /// As a path
+    Path,
 }
 
 #[cfg(test)]

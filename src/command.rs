@@ -21,6 +21,7 @@ mod create_api;
 mod create_webhook;
 mod early;
 mod edit;
+mod envtest;
 mod generate;
 mod helm;
 mod init;
@@ -86,6 +87,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
             report(&write, |term| migrate::storage(&args, term))
         }
         Command::Update(args) => report(&args.write, |term| update::run(&args, term)),
+        Command::Envtest(args) => report(&WriteArgs::default(), |term| envtest::run(args, term)),
         Command::Completion(args) => print(&completion::script(&args)),
         Command::Version(args) => print(&version::text(&args)),
         Command::Add(AddCommand::Api(args)) => report(&args.write, |term| early::add(&args, true, term)),

@@ -6,6 +6,7 @@ pub(crate) mod create_api;
 pub(crate) mod create_webhook;
 pub(crate) mod edit;
 pub(crate) mod elsewhere;
+pub(crate) mod envtest;
 pub(crate) mod existing;
 pub(crate) mod external;
 pub(crate) mod fetch;

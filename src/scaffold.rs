@@ -150,26 +150,17 @@ pub(crate) fn api(
     Ok(found)
 }
 
-/// Dependencies of API types and of `tests/crds.rs`. A project without an API does not need them.
-const API_DEPENDENCIES: [(Section, Dependency); 4] = [
+/// Dependencies of the types of an API.
+const API_DEPENDENCIES: [(Section, Dependency); 3] = [
     (Section::Dependencies, dependency("schemars", "1")),
     (Section::Dependencies, Dependency { features: &["derive"], ..dependency("serde", "1") }),
     (Section::Dependencies, dependency("serde_json", "1")),
-    (Section::DevDependencies, dependency("serde-saphyr", "2")),
 ];
 
-const TEST_DEPENDENCIES: [(Section, Dependency); 3] = [
-    (Section::DevDependencies, dependency("http", "1")),
+/// Dependencies of the tests of a controller.
+const TEST_DEPENDENCIES: [(Section, Dependency); 2] = [
     (Section::DevDependencies, dependency("serde_json", "1")),
-    (
-        Section::DevDependencies,
-        Dependency { default_features: false, features: &["util"], ..dependency("tower", "0.5") },
-    ),
-];
-
-const SERVER_TEST_DEPENDENCIES: [(Section, Dependency); 2] = [
-    (Section::DevDependencies, dependency("http", "1")),
-    (Section::DevDependencies, Dependency { features: &["macros", "time"], ..dependency("tokio", "1") }),
+    (Section::DevDependencies, Dependency { features: &["macros"], ..dependency("tokio", "1") }),
 ];
 
 const fn dependency<'a>(name: &'a str, version: &'a str) -> Dependency<'a> {
@@ -206,12 +197,7 @@ pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool
         }
     };
     let mut found = put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?;
-    found.extend(put(draft, template::render("mock", context)?, IfExists::Skip)?);
     depend(draft, &TEST_DEPENDENCIES)?;
-    if !matches!(controller, Controller::Builtin(_)) {
-        found.extend(put(draft, template::render("control-plane", context)?, IfExists::Skip)?);
-        depend(draft, &SERVER_TEST_DEPENDENCIES)?;
-    }
     let ControllerContext { resource, controller_snake, controller_dir, controller_mod, .. } = context;
     if controller_dir.is_empty() {
         module(draft, "src/controller.rs", controller_snake)?;

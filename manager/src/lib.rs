@@ -118,6 +118,8 @@ pub mod sources;
 mod storage;
 #[cfg(feature = "runtime")]
 mod task;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(feature = "runtime")]
 mod time;
 #[cfg(feature = "webhook")]

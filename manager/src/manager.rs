@@ -165,6 +165,13 @@ impl Manager {
         Self::around(name, version, options, clients, String::new(), connections)
     }
 
+    /// Publishes local webhooks by this client, which has another account than the operator.
+    #[cfg(feature = "testing")]
+    pub(crate) fn publishing_with(mut self, client: Client) -> Self {
+        self.asking = client;
+        self
+    }
+
     /// `host` labels the server in metrics. The second client is for the election.
     fn around(
         name: &str,

@@ -90,17 +90,23 @@ pub(crate) fn add_feature(text: &str, section: Section, dependency: &str, featur
     })
 }
 
-/// Sets the required version of an existing dependency, under any local name.
+/// Sets the required version of an existing dependency, under any local name, for the program and for its tests.
 pub(crate) fn require(text: &str, package: &str, version: &str) -> Result<String, EditError> {
     let help = format!("set the version of `{package}` in `[dependencies]` to \"{version}\"");
     edit(text, &help, |document| {
-        let table = document.get(Section::Dependencies.key()).and_then(Item::as_table_like);
-        let name = local_name(document, table, package)?;
-        let dependency = document.get_mut(Section::Dependencies.key())?.get_mut(&name)?;
-        let old = if dependency.is_str() { dependency } else { dependency.get_mut("version")? }.as_value_mut()?;
-        let decor = old.decor().clone();
-        *old = version.into();
-        *old.decor_mut() = decor;
+        for section in [Section::Dependencies, Section::DevDependencies] {
+            let table = document.get(section.key()).and_then(Item::as_table_like);
+            let name = match local_name(document, table, package) {
+                Some(name) => name,
+                None if section == Section::DevDependencies => continue,
+                None => return None,
+            };
+            let dependency = document.get_mut(section.key())?.get_mut(&name)?;
+            let old = if dependency.is_str() { dependency } else { dependency.get_mut("version")? }.as_value_mut()?;
+            let decor = old.decor().clone();
+            *old = version.into();
+            *old.decor_mut() = decor;
+        }
         Some(())
     })
 }

@@ -124,7 +124,7 @@ mod tests {
             ("type", "type-operator"),
             ("kube", "kube-operator"),
             ("http", "http-operator"),
-            ("control-plane", "control-plane-operator"),
+            ("tokio", "tokio-operator"),
             ("9lives", "operator-9lives"),
         ] {
             let package = package(name);

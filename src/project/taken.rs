@@ -19,20 +19,18 @@ pub const DEVICES: [&str; 24] = [
 pub const CONTROLLER_CRATES: [&str; 4] = ["kube", "manager", "std", "thiserror"];
 
 /// Existing files in `tests`, and invalid names of test crates.
-pub const TESTS: [&str; 10] =
-    ["alloc", "control_plane", "conversions", "core", "crds", "e2e", "mock", "proc_macro", "std", "test"];
+pub const TESTS: [&str; 8] = ["alloc", "conversions", "core", "crds", "e2e", "proc_macro", "std", "test"];
 
 /// The prefix of other test files.
 pub const TEST_PREFIX: &str = "envtest_";
 
-/// Dependencies of a project, modules and aliases in its tests, and names with a special meaning for cargo or rustc.
-pub const PACKAGES: [&str; 34] = [
+/// Dependencies of a project, aliases in its tests, and names with a special meaning for cargo or rustc.
+pub const PACKAGES: [&str; 32] = [
     "alloc",
     "anyhow",
     "api",
     "build",
     "clap",
-    "control-plane",
     "core",
     "deps",
     "examples",
@@ -45,7 +43,6 @@ pub const PACKAGES: [&str; 34] = [
     "kube",
     "manager",
     "memcached-sdk-manager",
-    "mock",
     "proc-macro",
     "proptest",
     "schemars",

@@ -5,9 +5,7 @@ use anyhow::Result;
 use super::context::{ResourceContext, SpokeContext, WebhookContext};
 use super::rustfmt::Formatted;
 use super::template::{self, Rendered};
-use super::{
-    API_DEPENDENCIES, SERVER_TEST_DEPENDENCIES, depend, dependency, marker, module, put, registration, rustfmt,
-};
+use super::{API_DEPENDENCIES, TEST_DEPENDENCIES, depend, dependency, marker, module, put, registration, rustfmt};
 use crate::diagnostic::Diagnostics;
 use crate::edit::cargo_toml::{self, Dependency, Section};
 use crate::edit::{EditError, kustomization, rust, scaffold_marker};
@@ -155,8 +153,7 @@ pub(crate) fn handlers(
     }
     if context.own {
         found.extend(put(draft, template::render("webhook-envtest", context)?, IfExists::Skip)?);
-        found.extend(put(draft, template::render("control-plane", context)?, IfExists::Skip)?);
-        depend(draft, &SERVER_TEST_DEPENDENCIES)?;
+        depend(draft, &TEST_DEPENDENCIES)?;
     }
     let function = format!("{}::{}::register", api.project.crate_name, context.webhook_mod);
     marker(draft, "src/main.rs", "controllers", &registration(&function))?;

@@ -33,7 +33,9 @@ pub(crate) fn manifest(name: &str) -> toml_edit::DocumentMut {
     let mut manifest: toml_edit::DocumentMut = std::fs::read_to_string(sample).unwrap().parse().unwrap();
     manifest["package"]["name"] = toml_edit::value(name);
     manifest["workspace"] = toml_edit::table();
-    manifest["dependencies"]["manager"]["path"] = toml_edit::value(manager().to_str().unwrap());
+    for section in ["dependencies", "dev-dependencies"] {
+        manifest[section]["manager"]["path"] = toml_edit::value(manager().to_str().unwrap());
+    }
     manifest.remove("lints");
     manifest
 }
@@ -46,6 +48,8 @@ pub(crate) fn cargo(project: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
     // Other flags would rebuild every dependency.
     command.args(args).current_dir(project).env("CARGO_TARGET_DIR", target()).env_remove("RUSTFLAGS");
+    // Without an API server, tests that need one fail when this variable is set.
+    command.env_remove("CI");
     // A workspace member has no profile of its own: set the profile for the manager's tests.
     command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
     command
@@ -75,7 +79,7 @@ impl Project {
             let project = Self::generate("for-life");
             let manifest = project.path("Cargo.toml");
             let text = std::fs::read_to_string(&manifest).unwrap();
-            let with = text.replace("path = \"manager\"", "path = \"manager\", features = [\"leader-for-life\"]");
+            let with = text.replacen("path = \"manager\"", "path = \"manager\", features = [\"leader-for-life\"]", 1);
             assert_ne!(with, text);
             std::fs::write(&manifest, with).unwrap();
             project.build()

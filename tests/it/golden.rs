@@ -15,6 +15,8 @@ mod diagnostics;
 pub(crate) mod docs;
 mod early;
 mod edit;
+#[cfg(unix)]
+mod envtest;
 mod fuzz;
 mod generate;
 mod init;

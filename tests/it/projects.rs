@@ -245,12 +245,8 @@ fn recipes() {
     for (path, text) in files(&repository().join("tests/recipes")) {
         write(&path, &text);
     }
-    for (from, to) in [
-        ("templates/init/src/controller.rs.tera", "src/controller.rs"),
-        ("tests/samples/memcached-operator/tests/mock/mod.rs", "tests/mock/mod.rs"),
-    ] {
-        write(to, &std::fs::read_to_string(repository().join(from)).unwrap());
-    }
+    let controllers = std::fs::read_to_string(repository().join("templates/init/src/controller.rs.tera")).unwrap();
+    write("src/controller.rs", &controllers);
     let mut manifest = generated::manifest("recipes");
     let dependencies = &mut manifest["dependencies"];
     dependencies["futures"] = "{ version = '0.3', default-features = false, features = ['std'] }".parse().unwrap();

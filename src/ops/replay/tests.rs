@@ -41,7 +41,7 @@ fn words() -> BTreeSet<String> {
     lists.into_iter().flatten().chain(&more).filter(different).map(|word| word.replace('_', "-")).collect()
 }
 
-/// `ControlPlane` of `control-plane`.
+/// Returns `ProcMacro` for `proc-macro`.
 fn kind(word: &str) -> String {
     let upper = |part: &str| part[..1].to_uppercase() + &part[1..];
     word.split('-').map(upper).collect()

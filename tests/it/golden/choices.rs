@@ -171,12 +171,6 @@ src/controller/cache/memcached.rs
 src/controller/shapes/square.rs
 -        .controller("shapes-square", &context.objects)
 +        .controller("square", &context.objects)
-tests/envtest_cache_memcached.rs
--    let Some(plane) = ControlPlane::start("envtest_cache_memcached").await else {
-+    let Some(plane) = ControlPlane::start("envtest_memcached").await else {
-tests/envtest_webhook_cache_v1_memcached.rs
--    let Some(plane) = ControlPlane::start("envtest_webhook_cache_v1_memcached").await else {
-+    let Some(plane) = ControlPlane::start("envtest_webhook_v1_memcached").await else {
 
 "#]]
     );
@@ -316,14 +310,13 @@ update    config/webhook/kustomization.yaml
 create    config/webhook/kustomizeconfig.yaml
 update    config/webhook/manifests.yaml
 update    src/main.rs
-update    tests/control_plane/mod.rs
 update    tests/e2e.rs
 
 "#]])
         .stderr(str![[r#"
 warning[edit-kept]: `config/certmanager/issuer.yaml` is no longer part of the scaffold and stays, since you have changed it
 help: remove it if you don't need it
-1 created, 15 updated, 4 removed, 1 unchanged: nothing was written
+1 created, 14 updated, 4 removed, 1 unchanged: nothing was written
 
 "#]]);
     let before = sandbox.files();
@@ -387,7 +380,6 @@ update    config/rbac/memcached_viewer_role.yaml
 update    config/rbac/role_binding.yaml
 update    config/webhook/kustomization.yaml
 update    src/main.rs
-update    tests/control_plane/mod.rs
 update    tests/e2e.rs
 
 "#]];
@@ -404,14 +396,13 @@ update    config/rbac/role_binding.yaml
 update    config/webhook/kustomization.yaml
 create    config/webhook/kustomizeconfig.yaml
 update    src/main.rs
-update    tests/control_plane/mod.rs
 update    tests/e2e.rs
 
 "#]];
     generate(&sandbox, "--check").code(3).stdout(changes).stderr(str![[r#"
-warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `Makefile`, `README.md`, `config/default/kustomization.yaml`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `config/webhook/kustomization.yaml`, `src/main.rs`, `tests/control_plane/mod.rs`, `tests/e2e.rs`
+warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `Makefile`, `README.md`, `config/default/kustomization.yaml`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `config/webhook/kustomization.yaml`, `src/main.rs`, `tests/e2e.rs`
 help: run `memcached-sdk edit --namespaced`, or another choice
-12 updated, 3 unchanged
+11 updated, 3 unchanged
 
 "#]]);
     sandbox.run("edit --namespaced").success().stdout(all);

@@ -243,38 +243,31 @@ fn files_of_tests_have_names_of_crates() {
         ),
         [
             "apps_replica_set.rs",
-            "control_plane/mod.rs",
             "crds.rs",
             "e2e.rs",
             "envtest_example_org_cache_warmer.rs",
             "envtest_example_org_memcached.rs",
             "example_org_cache_warmer.rs",
-            "example_org_memcached.rs",
-            "mock/mod.rs"
+            "example_org_memcached.rs"
         ]
     );
     assert_eq!(
         tests(
             "",
             &[
-                "--group a --version v1 --kind ControlPlane",
-                "--group a --version v1 --kind Mock",
+                "--group a --version v1 --kind E2e",
                 "--group a --version v1 --kind Crds",
                 "--group a --version v1 --kind Type --image memcached",
             ]
         ),
         [
-            "control_plane/mod.rs",
-            "control_plane_controller.rs",
             "crds.rs",
             "crds_controller.rs",
             "e2e.rs",
-            "envtest_control_plane_controller.rs",
+            "e2e_controller.rs",
             "envtest_crds_controller.rs",
-            "envtest_mock_controller.rs",
+            "envtest_e2e_controller.rs",
             "envtest_type_.rs",
-            "mock/mod.rs",
-            "mock_controller.rs",
             "type_.rs"
         ]
     );
@@ -334,7 +327,6 @@ update    config/rbac/role.yaml
 update    src/controller.rs
 create    src/controller/square.rs
 update    src/main.rs
-create    tests/mock/mod.rs
 create    tests/square.rs
 
 "#]]);

@@ -56,21 +56,26 @@ fn each_source_has_its_lines() {
 ── vendored
 Cargo.toml: members = ["manager"]
 Cargo.toml: manager = { package = "memcached-sdk-manager", path = "manager" }
+Cargo.toml: manager = { package = "memcached-sdk-manager", path = "manager", features = ["testing"] }
 .dockerignore: !manager/**
 .gitattributes: manager/** linguist-vendored
 Dockerfile: COPY manager manager
 ── registry
 PROJECT: manager: registry
 Cargo.toml: manager = { package = "memcached-sdk-manager", version = "0.1.0" }
+Cargo.toml: manager = { package = "memcached-sdk-manager", version = "0.1.0", features = ["testing"] }
 ── git=https://example.com/sdk
 PROJECT: manager: git=https://example.com/sdk
 Cargo.toml: manager = { package = "memcached-sdk-manager", git = "https://example.com/sdk" }
+Cargo.toml: manager = { package = "memcached-sdk-manager", git = "https://example.com/sdk", features = ["testing"] }
 ── git=https://example.com/sdk#v1
 PROJECT: manager: git=https://example.com/sdk#v1
 Cargo.toml: manager = { package = "memcached-sdk-manager", git = "https://example.com/sdk", rev = "v1" }
+Cargo.toml: manager = { package = "memcached-sdk-manager", git = "https://example.com/sdk", rev = "v1", features = ["testing"] }
 ── path=../runtime
 PROJECT: manager: path=../runtime
 Cargo.toml: manager = { package = "memcached-sdk-manager", path = "../runtime" }
+Cargo.toml: manager = { package = "memcached-sdk-manager", path = "../runtime", features = ["testing"] }
 Dockerfile: COPY --from=runtime . ../runtime
 Makefile: $(CONTAINER_TOOL) build $(if $(BASE_IMAGE),--build-arg BASE_IMAGE=$(BASE_IMAGE)) $(if $(RUNTIME_IMAGE),--build-arg RUNTIME_IMAGE=$(RUNTIME_IMAGE)) --build-context runtime=../runtime -t $(IMG) .
 Makefile: $(CONTAINER_TOOL) buildx build --builder op-builder --push --platform=$(PLATFORMS) $(if $(BASE_IMAGE),--build-arg BASE_IMAGE=$(BASE_IMAGE)) $(if $(RUNTIME_IMAGE),--build-arg RUNTIME_IMAGE=$(RUNTIME_IMAGE)) --build-context runtime=../runtime -t $(IMG) .

@@ -313,7 +313,7 @@ fn an_election_that_is_off_excuses_nothing() {
                    // +kubebuilder:rbac:groups=core,resources=nodes,verbs=get\n\n";
     let main = sandbox.read("src/main.rs");
     sandbox.file("src/main.rs", &format!("{main}{markers}"));
-    sandbox.replace("Cargo.toml", "path = \"manager\"", "path = \"manager\", features = [\"leader-for-life\"]");
+    sandbox.replace("Cargo.toml", "path = \"manager\" }", "path = \"manager\", features = [\"leader-for-life\"] }");
     let nodes = "nothing in the code uses `get nodes`";
     assert_eq!(excess(&sandbox), ["nothing in the code uses `get,delete pods`", nodes]);
     sandbox.replace(
@@ -375,8 +375,8 @@ fn what_config_binds_counts() {
 fn the_permissions_of_a_leader_for_life_belong_to_a_feature_of_the_manager() {
     let component = "#components:\n#- ../components/leader-for-life\n";
     let feature = |sandbox: &Sandbox| {
-        let with = "path = \"manager\", features = [\"leader-for-life\"]";
-        sandbox.replace("Cargo.toml", "path = \"manager\"", with);
+        let with = "path = \"manager\", features = [\"leader-for-life\"] }";
+        sandbox.replace("Cargo.toml", "path = \"manager\" }", with);
     };
     let sandbox = Sandbox::project("");
     sandbox.replace("config/default/kustomization.yaml", component, &component.replace('#', ""));

@@ -15,7 +15,7 @@ const VERSION: &str = "--features=k8s-openapi/v1_36";
 fn against_a_mock_api_server() {
     let version = [VERSION];
     let for_life = ["--features=k8s-openapi/v1_36,anyhow,leader-for-life"];
-    let webhook = ["--features=k8s-openapi/v1_36,webhook"];
+    let webhook = ["--features=k8s-openapi/v1_36,testing,webhook"];
     let _building = generated::building();
     let cargo = |arguments: &[&str]| drop(crate::projects::cargo(&generated::manager(), arguments));
     cargo(&["fmt", "--check"]);

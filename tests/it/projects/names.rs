@@ -10,7 +10,7 @@ use crate::generated;
 use crate::sandbox::{OFFLINE, Sandbox};
 
 /// Controllers whose tests compile. The others differ only in names, and each test is a program of its own.
-const TESTED: [&str; 6] = ["api", "http", "kube", "mock", "self", "std"];
+const TESTED: [&str; 5] = ["api", "http", "kube", "self", "std"];
 
 /// Kinds with a word of the tables.
 fn kinds() -> BTreeMap<String, String> {

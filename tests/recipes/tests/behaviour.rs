@@ -1,12 +1,11 @@
 //! Behaviour that the pages describe without code.
 
-mod mock;
-
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{Timestamp, ToSpan};
+use manager::testing::MockServer;
 use manager::{Action, Objects};
 use recipes::api::Site;
 use recipes::{elsewhere, schedule, secret, timestamps};
@@ -17,8 +16,8 @@ const SECRET: &str = "/api/v1/namespaces/default/secrets/sample";
 const MAP: &str = "/api/v1/namespaces/monitoring/configmaps/sample";
 
 /// A server with a site, and a filled cache.
-fn world(status: Value) -> (mock::Server, Objects<Site>) {
-    let server = mock::Server::default();
+fn world(status: Value) -> (MockServer, Objects<Site>) {
+    let server = MockServer::default();
     let site = json!({
         "apiVersion": "web.example.com/v1",
         "kind": "Site",

@@ -1,7 +1,6 @@
-mod mock;
-
 use std::sync::Arc;
 
+use manager::testing::MockServer;
 use manager::{Action, Objects};
 use recipes::child::{Context, reconcile};
 use serde_json::json;
@@ -11,7 +10,7 @@ const SERVICE: &str = "/api/v1/namespaces/default/services/sample";
 
 #[tokio::test]
 async fn a_site_gets_a_service_once() {
-    let server = mock::Server::default();
+    let server = MockServer::default();
     let context = Arc::new(Context {
         sites: Objects::new(server.client()),
         services: Objects::new(server.client()),

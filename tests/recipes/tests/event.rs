@@ -1,7 +1,6 @@
-mod mock;
-
 use manager::Objects;
 use manager::condition::{self, Observed};
+use manager::testing::MockServer;
 use recipes::api::Site;
 use recipes::event::tell;
 use serde_json::json;
@@ -10,7 +9,7 @@ const SITE: &str = "/apis/web.example.com/v1/namespaces/default/sites/sample";
 
 #[tokio::test]
 async fn each_change_is_told_once() {
-    let server = mock::Server::default();
+    let server = MockServer::default();
     let site = json!({
         "apiVersion": "web.example.com/v1",
         "kind": "Site",

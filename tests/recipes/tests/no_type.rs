@@ -1,8 +1,7 @@
-mod mock;
-
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::discovery::Scope;
 use manager::Objects;
+use manager::testing::MockServer;
 use recipes::no_type::certify;
 use serde_json::json;
 
@@ -10,7 +9,7 @@ const CERTIFICATE: &str = "/apis/cert-manager.io/v1/namespaces/default/certifica
 
 #[tokio::test]
 async fn a_site_has_a_certificate_when_that_says_so() {
-    let server = mock::Server::default();
+    let server = MockServer::default();
     let certificate = GroupVersionKind::gvk("cert-manager.io", "v1", "Certificate");
     let resource = ApiResource::from_gvk(&certificate);
     let certificates =

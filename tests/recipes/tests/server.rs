@@ -1,10 +1,9 @@
 //! Responses of the mock API server.
 
-mod mock;
-
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use manager::Objects;
+use manager::testing::MockServer;
 use serde_json::{Value, json};
 
 fn map_of(value: Value) -> ConfigMap {
@@ -20,7 +19,7 @@ fn refusal<T>(answer: kube::Result<T>) -> (u16, String) {
 
 #[tokio::test]
 async fn objects_come_change_and_go() {
-    let server = mock::Server::default();
+    let server = MockServer::default();
     let maps: Api<ConfigMap> = Api::namespaced(server.client(), "one");
     assert_eq!(refusal(maps.get("a").await), (404, "NotFound".to_owned()));
     let patch = Patch::Merge(json!({ "data": { "x": null, "y": "2" } }));
@@ -75,7 +74,7 @@ async fn objects_come_change_and_go() {
 
 #[tokio::test]
 async fn a_finalizer_keeps_an_object_until_it_is_removed() {
-    let server = mock::Server::default();
+    let server = MockServer::default();
     let path = "/api/v1/namespaces/one/configmaps/a";
     server.put(
         path,
@@ -96,7 +95,7 @@ async fn a_finalizer_keeps_an_object_until_it_is_removed() {
 async fn what_is_deleted_goes_from_the_server_and_from_the_cache() {
     let path = "/api/v1/namespaces/one/configmaps/a";
     for finalizers in [json!([]), json!(["example.com/a"])] {
-        let server = mock::Server::default();
+        let server = MockServer::default();
         let maps = Objects::<ConfigMap>::new(server.client());
         let kept = finalizers.as_array().is_some_and(|left| !left.is_empty());
         let map = json!({ "metadata": { "finalizers": finalizers } });
@@ -119,7 +118,7 @@ async fn what_is_deleted_goes_from_the_server_and_from_the_cache() {
 
 #[tokio::test]
 async fn lists_are_of_a_namespace_of_all_or_of_a_name() {
-    let server = mock::Server::default();
+    let server = MockServer::default();
     for path in [
         "one/configmaps/a",
         "one/configmaps/b",

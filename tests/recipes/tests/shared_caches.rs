@@ -1,8 +1,7 @@
-mod mock;
-
 use clap::Parser;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::watcher;
+use manager::testing::MockServer;
 use manager::{Manager, Objects, Options};
 use serde_json::json;
 
@@ -14,7 +13,7 @@ struct Args {
 
 #[tokio::test]
 async fn equal_watches_share_a_cache() {
-    let client = mock::Server::default().client();
+    let client = MockServer::default().client();
     let options = Args::parse_from(["test"]).manager;
     let mut manager = Manager::with_client("test", "0.1.0", options, client);
     let all = watcher::Config::default();

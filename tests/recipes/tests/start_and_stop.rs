@@ -1,8 +1,7 @@
-mod mock;
-
 use std::sync::{Arc, Mutex};
 
 use clap::Parser;
+use manager::testing::MockServer;
 use manager::{Manager, Options, Runs};
 use tokio::sync::oneshot;
 
@@ -23,7 +22,7 @@ impl Drop for Held {
 
 #[tokio::test]
 async fn what_runs_is_stopped_before_run_returns() {
-    let client = mock::Server::default().client();
+    let client = MockServer::default().client();
     let options = Args::parse_from(["test", "--health-probe-bind-address=0"]).manager;
     let mut manager = Manager::with_client("test", "0.1.0", options, client);
     let log = Arc::<Mutex<Vec<_>>>::default();

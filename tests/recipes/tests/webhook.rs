@@ -1,6 +1,5 @@
-mod mock;
-
 use manager::Objects;
+use manager::testing::MockServer;
 use manager::webhook::{Denied, Request, Validating, Warnings};
 use recipes::api::Site;
 use recipes::handler::Context;
@@ -21,7 +20,7 @@ fn text(answer: Result<Warnings, Denied>) -> String {
 
 #[tokio::test]
 async fn the_handler_asks_its_context() {
-    let server = mock::Server::default();
+    let server = MockServer::default();
     let request = Request::new(Context {
         databases: Objects::new(server.client()),
         registry: Some("example.com/".to_owned()),

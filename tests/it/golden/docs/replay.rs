@@ -182,6 +182,7 @@ impl Shell {
             .current_dir(&self.dir)
             .env("CARGO_TARGET_DIR", generated::target())
             .env_remove("RUSTFLAGS")
+            .env_remove("CI")
             .env("PATH", path.unwrap())
             .envs(self.env.iter().cloned())
             .output()

@@ -1,11 +1,9 @@
-//! The controller on a real API server: what depends on how a server validates, defaults and merges.
+//! The controller on a real API server: validation, defaults and merges are those of a cluster.
 
-mod control_plane;
-
-use control_plane::ControlPlane;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use kube::{Api, Resource, ResourceExt};
+use manager::testing::ControlPlane;
 use memcached_operator::api::v1alpha1::memcached as api;
 use memcached_operator::controller::memcached::register;
 
@@ -13,11 +11,11 @@ const SAMPLE: &str = include_str!("../config/samples/cache_v1alpha1_memcached.ya
 
 #[tokio::test]
 async fn the_sample_gets_all_it_needs_and_a_status() {
-    let Some(plane) = ControlPlane::start("envtest_memcached").await else {
+    let Some(plane) = ControlPlane::start().await else {
         return;
     };
     plane.run(register).await;
-    let objects: Api<api::Memcached> = Api::default_namespaced(plane.client.clone());
+    let objects: Api<api::Memcached> = Api::default_namespaced(plane.client());
     let object = plane.apply(&objects, SAMPLE).await;
     let owner = object
         .controller_owner_ref(&())
@@ -33,14 +31,14 @@ async fn the_sample_gets_all_it_needs_and_a_status() {
         .wait(&objects, name, "the status says Pending", pending)
         .await;
 
-    let deployments: Api<Deployment> = Api::default_namespaced(plane.client.clone());
+    let deployments: Api<Deployment> = Api::default_namespaced(plane.client());
     let deployment = deployments
         .get(name)
         .await
         .expect("it is made before the status");
     assert!(deployment.owner_references().contains(&owner));
 
-    let services: Api<Service> = Api::default_namespaced(plane.client.clone());
+    let services: Api<Service> = Api::default_namespaced(plane.client());
     let service = services
         .get(name)
         .await

@@ -1,9 +1,8 @@
-//! Reconciles against an API server that is a map of JSON objects.
-
-mod mock;
+//! Reconciles against an API server in memory.
 
 use std::sync::Arc;
 
+use manager::testing::MockServer;
 use manager::{Action, Failure, Objects, condition};
 use memcached_operator::api::v1alpha1::memcached::Phase;
 use memcached_operator::controller::Result;
@@ -111,15 +110,15 @@ async fn a_failure_is_told_in_the_status_and_tried_again() {
     }
 }
 
-/// One object, and what its controller knows of the server.
+/// One object, with the server and the caches of its controller.
 struct World {
-    server: mock::Server,
+    server: MockServer,
     context: Arc<Context>,
 }
 
 impl World {
     fn with(metadata: Value, size: i32) -> Self {
-        let server = mock::Server::default();
+        let server = MockServer::default();
         let client = server.client();
         let context = Arc::new(Context {
             objects: Objects::new(client.clone()),
@@ -138,11 +137,9 @@ impl World {
         world
     }
 
-    /// Somebody else changes the object, and the watch delivers it.
+    /// Changes the object as another client does, and delivers it as the watch does.
     fn change(&self, change: &Value) {
-        let changed = self.server.put(OBJECT, change);
-        let changed = serde_json::from_value(changed).expect("an object of the kind");
-        self.context.objects.put(changed);
+        self.server.deliver(OBJECT, change, &self.context.objects);
     }
 
     fn object(&self) -> Arc<memcached_operator::api::v1alpha1::memcached::Memcached> {

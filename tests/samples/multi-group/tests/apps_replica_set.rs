@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Reconciles against an API server that is a map of JSON objects.
-
-mod mock;
+//! Reconciles against an API server in memory.
 
 use std::sync::Arc;
 
+use manager::testing::MockServer;
 use manager::{Action, Objects};
 use multi_group::controller::Result;
 use multi_group::controller::apps::replica_set::{Context, reconcile};
@@ -21,15 +20,15 @@ async fn an_object_that_needs_nothing_is_left_alone() {
     assert_eq!(world.server.requests(), [""; 0]);
 }
 
-/// One object, and what its controller knows of the server.
+/// One object, with the server and the caches of its controller.
 struct World {
-    server: mock::Server,
+    server: MockServer,
     context: Arc<Context>,
 }
 
 impl World {
     fn with(object: &Value) -> Self {
-        let server = mock::Server::default();
+        let server = MockServer::default();
         let context = Arc::new(Context {
             objects: Objects::new(server.client()),
         });
@@ -38,11 +37,9 @@ impl World {
         world
     }
 
-    /// Somebody else changes the object, and the watch delivers it.
+    /// Changes the object as another client does, and delivers it as the watch does.
     fn change(&self, change: &Value) {
-        let changed = self.server.put(OBJECT, change);
-        let changed = serde_json::from_value(changed).expect("an object of the kind");
-        self.context.objects.put(changed);
+        self.server.deliver(OBJECT, change, &self.context.objects);
     }
 
     async fn reconcile(&self) -> Result<Action> {

@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controller on a real API server: what depends on how a server validates, defaults and merges.
+//! The controller on a real API server: validation, defaults and merges are those of a cluster.
 
-mod control_plane;
-
-use control_plane::ControlPlane;
 use kube::{Api, ResourceExt};
+use manager::testing::ControlPlane;
 use multi_group::api::sea_creatures::v1alpha1::humpback_whale_migration_observation as api;
 use multi_group::controller::sea_creatures::humpback_whale_migration_observation::register;
 
@@ -15,15 +13,13 @@ const SAMPLE: &str =
 
 #[tokio::test]
 async fn the_sample_gets_a_status() {
-    let Some(plane) =
-        ControlPlane::start("envtest_sea_creatures_humpback_whale_migration_observation").await
-    else {
+    let Some(plane) = ControlPlane::start().await else {
         return;
     };
     plane.run(register).await;
-    let objects: Api<api::HumpbackWhaleMigrationObservation> = Api::all(plane.client.clone());
+    let objects: Api<api::HumpbackWhaleMigrationObservation> = Api::all(plane.client());
     let object = plane.apply(&objects, SAMPLE).await;
-    let told = |found: Option<&api::HumpbackWhaleMigrationObservation>| {
+    let has_status = |found: Option<&api::HumpbackWhaleMigrationObservation>| {
         found.is_some_and(|found| found.status.is_some())
     };
     plane
@@ -31,7 +27,7 @@ async fn the_sample_gets_a_status() {
             &objects,
             &object.name_any(),
             "the object has a status",
-            told,
+            has_status,
         )
         .await;
 }

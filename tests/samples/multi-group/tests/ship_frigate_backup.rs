@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Reconciles the sample against an API server that is a map of JSON objects.
-
-mod mock;
+//! Reconciles the sample against an API server in memory.
 
 use std::sync::Arc;
 
+use manager::testing::{MockServer, object_from_yaml};
 use manager::{Action, Failure, Objects};
 use multi_group::controller::Result;
 use multi_group::controller::ship::frigate_backup::{Context, reconcile};
@@ -39,30 +38,27 @@ async fn what_the_server_refuses_is_an_error() {
     assert_eq!(error.to_string(), "can't write the status: not today");
 }
 
-/// One object, and what its controller knows of the server.
+/// One object, with the server and the caches of its controller.
 struct World {
-    server: mock::Server,
+    server: MockServer,
     context: Arc<Context>,
 }
 
 impl World {
     fn with_sample() -> Self {
-        let server = mock::Server::default();
+        let server = MockServer::default();
         let context = Arc::new(Context {
             objects: Objects::new(server.client()),
         });
         let world = Self { server, context };
-        let sample: Value = serde_saphyr::from_str(SAMPLE).expect("the sample is YAML");
-        world.change(&sample);
+        world.change(&object_from_yaml(SAMPLE));
         world.server.requests();
         world
     }
 
-    /// Somebody else changes the object, and the watch delivers it.
+    /// Changes the object as another client does, and delivers it as the watch does.
     fn change(&self, change: &Value) {
-        let changed = self.server.put(OBJECT, change);
-        let changed = serde_json::from_value(changed).expect("an object of the kind");
-        self.context.objects.put(changed);
+        self.server.deliver(OBJECT, change, &self.context.objects);
     }
 
     async fn reconcile(&self) -> Result<Action> {

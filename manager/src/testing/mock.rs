@@ -1,25 +1,47 @@
-// SPDX-FileCopyrightText: The_Authors
-// SPDX-License-Identifier: Apache-2.0
-
-//! An API server that is a map of JSON objects, for tests of what a controller asks of it.
-//!
-//! It answers GET, POST, PATCH and DELETE, and refuses what was meant for another version of an object. It knows no
-//! schemas: server-side apply is a merge here, and nothing is defaulted or validated.
-
-#![allow(dead_code, reason = "no test uses all of it")]
+//! An API server in memory, for tests of the requests of a controller.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use http::{Request, Response, StatusCode, request};
+use hyper::http::request;
+use hyper::{Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Keeps objects by their paths, such as `/apis/apps/v1/namespaces/default/deployments/sample`.
+use crate::client::objects::Objects;
+use crate::object::Object;
+
+/// An API server that is a map of JSON objects by path, such as `/apis/apps/v1/namespaces/default/deployments/sample`.
+///
+/// It answers GET, POST, PATCH and DELETE, and refuses a write that expects another resource version or UID. It knows no
+/// schemas: server-side apply merges, and nothing is defaulted or validated. For these there is
+/// [`ControlPlane`](super::ControlPlane). It serves no watches: [`MockServer::deliver`] stands for them.
+///
+/// Clones share the objects.
+///
+/// # Examples
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube::Api;
+/// use manager::testing::MockServer;
+/// use serde_json::json;
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let server = MockServer::default();
+/// let path = "/api/v1/namespaces/default/configmaps/sample";
+/// server.put(path, &json!({ "data": { "color": "red" } }));
+///
+/// let maps: Api<ConfigMap> = Api::default_namespaced(server.client());
+/// assert_eq!(maps.get("sample").await.unwrap().data.unwrap()["color"], "red");
+/// assert_eq!(server.requests(), [format!("GET {path}")]);
+/// # });
+/// ```
 #[derive(Clone, Default)]
-pub(crate) struct Server(Arc<Mutex<State>>);
+pub struct MockServer(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -29,12 +51,21 @@ struct State {
     version: u64,
 }
 
-/// Why a request is refused: a code, and the reason that a `Status` gives.
+/// The code and the reason of a `Status` that refuses a request.
 type Refusal = (u16, &'static str);
 
-impl Server {
-    /// A client of this server.
-    pub(crate) fn client(&self) -> Client {
+impl MockServer {
+    /// Returns a client of this server, with the default namespace `default`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let client = manager::testing::MockServer::default().client();
+    /// assert_eq!(client.default_namespace(), "default");
+    /// # });
+    /// ```
+    pub fn client(&self) -> Client {
         let server = self.clone();
         let answer = move |request: Request<Body>| {
             let server = server.clone();
@@ -43,24 +74,94 @@ impl Server {
         Client::new(tower::service_fn(answer), "default")
     }
 
-    /// Makes an object or merges this into it, as somebody else does; the object that there is then.
-    pub(crate) fn put(&self, path: &str, change: &Value) -> Value {
+    /// Creates an object or merges `change` into it, as another client does, and returns the result.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use manager::testing::MockServer;
+    /// # use serde_json::json;
+    /// let server = MockServer::default();
+    /// let path = "/api/v1/namespaces/default/configmaps/sample";
+    /// server.put(path, &json!({ "data": { "color": "red" } }));
+    /// let merged = server.put(path, &json!({ "data": { "size": "3" } }));
+    /// assert_eq!(merged["data"], json!({ "color": "red", "size": "3" }));
+    /// ```
+    pub fn put(&self, path: &str, change: &Value) -> Value {
         self.state().put(path, change)
     }
 
-    /// The object at this path; null if there is none.
-    pub(crate) fn get(&self, path: &str) -> Value {
+    /// Like [`MockServer::put`], then stores the result in a cache, as a watch does.
+    ///
+    /// # Panics
+    ///
+    /// The result is not an object of the kind.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use manager::Objects;
+    /// # use manager::testing::MockServer;
+    /// # use serde_json::json;
+    ///
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let server = MockServer::default();
+    /// let maps: Objects<ConfigMap> = Objects::new(server.client());
+    /// server.deliver("/api/v1/namespaces/default/configmaps/sample", &json!({ "data": {} }), &maps);
+    /// assert!(maps.get("default", "sample").is_some());
+    /// # });
+    /// ```
+    pub fn deliver<K>(&self, path: &str, change: &Value, objects: &Objects<K>)
+    where
+        K: Object + DeserializeOwned,
+    {
+        let object = serde_json::from_value(self.put(path, change));
+        objects.put(object.unwrap_or_else(|error| panic!("not an object of the kind: {error}")));
+    }
+
+    /// Returns the object at `path`, or null.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use manager::testing::MockServer;
+    /// assert!(MockServer::default().get("/api/v1/nodes/one").is_null());
+    /// ```
+    pub fn get(&self, path: &str) -> Value {
         self.state().objects.get(path).cloned().unwrap_or_default()
     }
 
-    /// Deletes an object, as somebody else does: it is gone, unless it has finalizers. No watch tells an `Objects` of that:
-    /// `Objects::put` what is left of it, or `Objects::remove` it.
-    pub(crate) fn delete(&self, path: &str) {
+    /// Deletes an object, as another client does. An object with finalizers stays, with a deletion timestamp. No cache
+    /// follows: [`Objects::put`] the rest of the object there, or [`Objects::remove`] it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use manager::testing::MockServer;
+    /// # use serde_json::json;
+    /// let server = MockServer::default();
+    /// server.put("/api/v1/nodes/one", &json!({ "metadata": { "finalizers": ["example.com/x"] } }));
+    /// server.delete("/api/v1/nodes/one");
+    /// assert!(server.get("/api/v1/nodes/one")["metadata"]["deletionTimestamp"].is_string());
+    /// ```
+    pub fn delete(&self, path: &str) {
         let _ = self.state().delete(path);
     }
 
-    /// What was published about objects so far, as `TYPE REASON: NOTE`, in the order of the reasons.
-    pub(crate) fn events(&self) -> Vec<String> {
+    /// Returns the published events so far, as `TYPE REASON: NOTE`, sorted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use manager::testing::MockServer;
+    /// # use serde_json::json;
+    /// let server = MockServer::default();
+    /// let event = json!({ "type": "Normal", "reason": "Started", "note": "It runs" });
+    /// server.put("/apis/events.k8s.io/v1/namespaces/default/events/one", &event);
+    /// assert_eq!(server.events(), ["Normal Started: It runs"]);
+    /// ```
+    pub fn events(&self) -> Vec<String> {
         let state = self.state();
         let events = state
             .objects
@@ -77,13 +178,38 @@ impl Server {
         events
     }
 
-    /// Answers requests for this path, which may be that of a subresource, with this code from now on.
-    pub(crate) fn refuse(&self, path: &str, code: u16) {
+    /// Answers requests for `path`, which may be that of a subresource, with this status code from now on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use manager::testing::MockServer;
+    /// # use k8s_openapi::api::core::v1::Node;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let server = MockServer::default();
+    /// server.refuse("/api/v1/nodes/one", 403);
+    /// assert!(kube::Api::<Node>::all(server.client()).get("one").await.is_err());
+    /// # });
+    /// ```
+    pub fn refuse(&self, path: &str, code: u16) {
         self.state().refused.insert(path.to_owned(), code);
     }
 
-    /// What was asked since the last call, as `METHOD path`.
-    pub(crate) fn requests(&self) -> Vec<String> {
+    /// Returns the requests since the last call, as `METHOD path`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use manager::testing::MockServer;
+    /// # use k8s_openapi::api::core::v1::Node;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// let server = MockServer::default();
+    /// let _ = kube::Api::<Node>::all(server.client()).get("one").await;
+    /// assert_eq!(server.requests(), ["GET /api/v1/nodes/one"]);
+    /// assert_eq!(server.requests(), [""; 0]);
+    /// # });
+    /// ```
+    pub fn requests(&self) -> Vec<String> {
         std::mem::take(&mut self.state().requests)
     }
 
@@ -193,7 +319,7 @@ impl State {
         Ok(json!({ "metadata": { "resourceVersion": self.version.to_string() }, "items": items }))
     }
 
-    /// The object with its field manager beside those that it has, of which the fields are not told.
+    /// Adds the field manager of the request to the object, without its fields.
     fn managed(&self, path: &str, query: &str, object: &Value) -> Value {
         let mut parameters = query.split('&').filter_map(|pair| pair.split_once('='));
         let Some((_, manager)) = parameters.find(|(key, _)| *key == "fieldManager") else {
@@ -271,7 +397,7 @@ impl State {
         Ok(self.put(path, &change))
     }
 
-    /// Refuses what is meant for another object of this name, or another version of it.
+    /// Returns a conflict if the request expects another UID or resource version.
     fn check(&self, path: &str, wanted: &Value) -> Result<(), Refusal> {
         let Some(object) = self.objects.get(path) else {
             return Ok(());
@@ -286,7 +412,7 @@ impl State {
     }
 }
 
-/// The namespace in a path, and what comes after it: the plural, the name, the subresource.
+/// Splits a path into its namespace and the rest: plural, name, subresource.
 fn place(path: &str) -> (Option<&str>, Vec<&str>) {
     let parts: Vec<_> = path.trim_start_matches('/').split('/').collect();
     let version = if parts.first() == Some(&"api") { 1 } else { 2 };
@@ -299,7 +425,7 @@ fn place(path: &str) -> (Option<&str>, Vec<&str>) {
     }
 }
 
-/// [RFC 7386](https://www.rfc-editor.org/rfc/rfc7386).
+/// JSON merge patch, as in [RFC 7386](https://www.rfc-editor.org/rfc/rfc7386).
 fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(fields) = patch else {
         *target = patch.clone();
