@@ -84,6 +84,12 @@ pub enum Command {
     /// folder of setup-envtest. Prints a line for the shell: eval "$(memcached-sdk envtest)". Tests of projects find the folder
     /// by themselves. Needs curl and tar.
     Envtest(EnvtestArgs),
+    /// Check the machine and the project, and say how to mend what is wrong
+    ///
+    /// Looks for the Rust toolchain, the C compiler, kubectl, the container tool and the API server for tests. In a project it also
+    /// compares PROJECT with the source, the versions of crates with each other, and the manifests with the source. Writes
+    /// nothing. The exit code is 1 if a check ends with an error.
+    Doctor(DoctorArgs),
     /// Print a completion script for a shell
     Completion(CompletionArgs),
     /// Print the version, and those of the libraries that decide the output
@@ -1102,6 +1108,14 @@ pub struct CompletionArgs {
 /// `version`
 #[derive(Debug, Args)]
 pub struct VersionArgs {
+    /// The format of the output
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: DataFormat,
+}
+
+/// `doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
     /// The format of the output
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: DataFormat,

@@ -19,6 +19,7 @@ mod choice;
 mod completion;
 mod create_api;
 mod create_webhook;
+mod doctor;
 mod early;
 mod edit;
 mod envtest;
@@ -88,6 +89,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         }
         Command::Update(args) => report(&args.write, |term| update::run(&args, term)),
         Command::Envtest(args) => report(&WriteArgs::default(), |term| envtest::run(args, term)),
+        Command::Doctor(args) => report(&of_data(args.output), |term| doctor::run(&args, term)),
         Command::Completion(args) => print(&completion::script(&args)),
         Command::Version(args) => print(&version::text(&args)),
         Command::Add(AddCommand::Api(args)) => report(&args.write, |term| early::add(&args, true, term)),

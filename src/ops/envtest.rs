@@ -81,6 +81,16 @@ pub(crate) fn provide(options: &EnvtestOptions) -> Result<EnvtestRelease> {
     Ok(EnvtestRelease { folder, downloaded: Some(version) })
 }
 
+/// Finds the folder that tests take: KUBEBUILDER_ASSETS, or else the newest release in the store.
+pub(crate) fn installed_folder() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(folder) = variable("KUBEBUILDER_ASSETS") {
+        return Some(PathBuf::from(folder)).filter(|folder| has_programs(folder));
+    }
+    let releases = store(std::env::consts::OS, variable)?.join("k8s");
+    installed(&releases, &Wanted { text: String::new(), exact: None, parts: Vec::new() }, &platform())
+}
+
 /// Which releases will do.
 struct Wanted {
     text: String,

@@ -1,4 +1,4 @@
-//! What a project needs beside this program: looked for before it is made, so that nobody finds out at the first build.
+//! Programs that a project is built with.
 
 use std::process::{Command, Stdio};
 
@@ -7,36 +7,59 @@ use crate::diagnostic::Problem;
 /// The oldest Rust that the scaffolded code builds with, as in its `rust-version`.
 const RUST: (u32, u32) = (1, 95);
 
-/// Everything that is missing, in one problem.
+/// Reports all missing programs in one problem, before `init` writes a project that does not build.
 pub(crate) fn check() -> Result<(), Problem> {
-    let (major, minor) = RUST;
-    let mut missing = Vec::new();
-    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    match version(&rustc) {
-        None => missing.push((
-            format!("a Rust toolchain: `{rustc}` can't be run"),
-            format!("install Rust {major}.{minor} or newer from https://rustup.rs"),
-        )),
-        Some(text) => match parse(&text) {
-            Some(found) if found < RUST => missing.push((
-                format!("a newer Rust: this is {}.{}, and {major}.{minor} is needed", found.0, found.1),
-                "run `rustup update stable`".to_owned(),
-            )),
-            // A version that we can't read may be a fine one.
-            Some(_) | None => {}
-        },
-    }
-    missing.extend(c_compiler(&host(&rustc), &|program| is_there(program)));
+    let missing: Vec<Problem> = rust().err().into_iter().chain(c_compiler().err()).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let (what, help): (Vec<_>, Vec<_>) = missing.into_iter().unzip();
+    let what: Vec<&str> = missing.iter().map(|problem| problem.message.as_str()).collect();
+    let help: Vec<&str> = missing.iter().filter_map(|problem| problem.help.as_deref()).collect();
     Err(Problem::new(format!("missing {}", what.join("; ")))
         .help(format!("{}; or pass `--skip-toolchain-check`", help.join("; "))))
 }
 
-/// The C compiler that is missing, and how to install it. It links Rust programs, and builds the part of `ring` that is C.
-fn c_compiler(host: &str, is_there: &dyn Fn(&str) -> bool) -> Option<(String, String)> {
+/// Returns the version of the Rust compiler, such as `rustc 1.95.0`.
+pub(crate) fn rust() -> Result<String, Problem> {
+    let (major, minor) = RUST;
+    let rustc = rustc();
+    let Some(text) = version(&rustc) else {
+        return Err(Problem::new(format!("a Rust toolchain: `{rustc}` can't be run"))
+            .help(format!("install Rust {major}.{minor} or newer from https://rustup.rs")));
+    };
+    match parse(&text) {
+        Some(found) if found < RUST => {
+            let what = format!("a newer Rust: this is {}.{}, and {major}.{minor} is needed", found.0, found.1);
+            Err(Problem::new(what).help("run `rustup update stable`"))
+        }
+        // An unknown form of version may be a new one.
+        Some(_) | None => Ok(first_words(&text)),
+    }
+}
+
+/// Returns the name of the C compiler.
+pub(crate) fn c_compiler() -> Result<&'static str, Problem> {
+    find_c_compiler(&host(&rustc()), &is_there)
+}
+
+/// Returns the first line of `PROGRAM ARGUMENTS`, or `None` if it fails.
+pub(crate) fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    output.status.success().then(|| text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+/// `rustc 1.95.0 (abc 2026-04-14)` → `rustc 1.95.0`
+pub(crate) fn first_words(version: &str) -> String {
+    version.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
+}
+
+fn rustc() -> String {
+    std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned())
+}
+
+/// Finds the C compiler, which links Rust programs and builds the part of `ring` that is C.
+fn find_c_compiler(host: &str, is_there: &dyn Fn(&str) -> bool) -> Result<&'static str, Problem> {
     let (programs, help): (&[&str], _) = match host {
         // Cargo finds the compiler of Visual Studio by its installer, also outside of a developer prompt.
         host if host.ends_with("-windows-msvc") => (
@@ -48,9 +71,14 @@ fn c_compiler(host: &str, is_there: &dyn Fn(&str) -> bool) -> Option<(String, St
         host if host.contains("-apple-") => (&["cc"], "install it: `xcode-select --install`"),
         _ => (&["cc"], "install it: `apt install gcc`, `dnf install gcc` or `apk add gcc musl-dev`"),
     };
-    let name = programs.first().filter(|_| !programs.iter().any(|program| is_there(program)))?;
-    let what = format!("a C compiler, which links Rust programs and builds `ring` for TLS: `{name}` can't be run");
-    Some((what, help.to_owned()))
+    let found = programs.iter().find(|program| is_there(program));
+    found.copied().ok_or_else(|| {
+        let name = programs[0];
+        Problem::new(format!(
+            "a C compiler, which links Rust programs and builds `ring` for TLS: `{name}` can't be run"
+        ))
+        .help(help)
+    })
 }
 
 /// The platform that programs are built on; the one of this program where there is no compiler to say.
@@ -72,8 +100,7 @@ fn is_there(program: &str) -> bool {
 }
 
 fn version(program: &str) -> Option<String> {
-    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    first_line(program, &["--version"])
 }
 
 /// `rustc 1.95.0 (…)` → (1, 95)
@@ -103,11 +130,11 @@ mod tests {
             ("x86_64-pc-windows-gnu", &["cl"], Some("MinGW-w64")),
             ("x86_64-pc-windows-gnu", &["gcc"], None),
         ] {
-            let found = c_compiler(host, &|program| there.contains(&program));
+            let found = find_c_compiler(host, &|program| there.contains(&program));
             match (&found, expected) {
-                (None, None) => {}
-                (Some((what, help)), Some(part)) => {
-                    assert!(what.contains("`ring`") && help.contains(part), "{host}: {what}; {help}");
+                (Ok(_), None) => {}
+                (Err(Problem { message, help: Some(help) }), Some(part)) => {
+                    assert!(message.contains("`ring`") && help.contains(part), "{host}: {message}; {help}");
                 }
                 _ => panic!("{host} with {there:?}: {found:?}"),
             }

@@ -240,6 +240,18 @@ impl CargoManifest {
         Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), Some(&Rc::default())).ok()
     }
 
+    /// Reads the package and its lock file; `None` if one of them cannot be read.
+    pub(crate) fn of_locked(dir: &Path) -> Option<Self> {
+        Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None).ok()
+    }
+
+    /// The versions of a package in `Cargo.lock`, in ascending order.
+    pub(crate) fn locked_versions(&self, package: &str) -> Vec<semver::Version> {
+        let mut versions = self.lock.as_ref().map(|lock| lock.versions(package)).unwrap_or_default();
+        versions.sort();
+        versions
+    }
+
     /// Returns true if `Cargo.lock` exists and lacks a dependency of the package in `dir`. False if nothing can be
     /// read.
     pub fn is_ahead_of_its_lock(dir: &Path) -> bool {

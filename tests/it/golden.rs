@@ -13,6 +13,7 @@ mod create_api;
 mod create_webhook;
 mod diagnostics;
 pub(crate) mod docs;
+mod doctor;
 mod early;
 mod edit;
 #[cfg(unix)]
