@@ -27,7 +27,7 @@ pub(crate) const INDEX: &str =
 const DOWNLOAD: &str = ".download-";
 
 /// Downloads that are older were interrupted.
-const STALE: Duration = Duration::from_secs(60 * 60);
+const STALE: Duration = Duration::from_hours(1);
 
 /// The release, and where it is looked for.
 pub(crate) struct EnvtestOptions {
@@ -81,7 +81,7 @@ pub(crate) fn provide(options: &EnvtestOptions) -> Result<EnvtestRelease> {
     Ok(EnvtestRelease { folder, downloaded: Some(version) })
 }
 
-/// Finds the folder that tests take: KUBEBUILDER_ASSETS, or else the newest release in the store.
+/// Finds the folder that tests take: `KUBEBUILDER_ASSETS`, or else the newest release in the store.
 pub(crate) fn installed_folder() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable("KUBEBUILDER_ASSETS") {
@@ -103,12 +103,11 @@ impl Wanted {
     fn parse(text: &str) -> Result<Self, Problem> {
         let version = text.trim_start_matches('v');
         let exact = Version::parse(version).ok();
-        let parts: Option<Vec<u64>> = match &exact {
-            Some(_) => Some(Vec::new()),
-            None => {
-                let parts = version.split('.').filter(|part| !["", "x", "*"].contains(part));
-                parts.map(|part| part.parse().ok()).collect()
-            }
+        let parts = if exact.is_some() {
+            Some(Vec::new())
+        } else {
+            let parts = version.split('.').filter(|part| !["", "x", "*"].contains(part));
+            parts.map(|part| part.parse().ok()).collect::<Option<Vec<u64>>>()
         };
         let parts = parts.filter(|parts| parts.len() <= 3).ok_or_else(|| {
             Problem::new(format!("`{}` is not a valid Kubernetes version", text.escape_debug()))
