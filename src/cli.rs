@@ -48,6 +48,12 @@ pub enum Command {
     /// Add an API or a webhook to the project
     #[command(subcommand)]
     Create(CreateCommand),
+    /// Delete an API, a version, a controller or a webhook from the project
+    ///
+    /// The inverse of `create`: files and lines that `create` wrote go, and yours stay. Where you have changed them, nothing is
+    /// written, and the changes are shown.
+    #[command(subcommand)]
+    Delete(DeleteCommand),
     /// Make a choice of the scaffold later, or another one
     ///
     /// What the scaffold has written for the project as PROJECT records it is compared with what it would write with the other
@@ -109,6 +115,75 @@ pub enum Command {
     /// Run the operator on this machine: `make run`
     #[command(hide = true, subcommand)]
     Up(UpCommand),
+}
+
+/// What can be deleted from a project.
+#[derive(Debug, Subcommand)]
+pub enum DeleteCommand {
+    /// Delete a custom resource type with its controllers, or the controllers of a kind of Kubernetes or of another crate
+    ///
+    /// Webhooks of the kind have to be deleted first. Nothing in a cluster changes.
+    Api(DeleteArgs),
+    /// Delete one of several versions of a kind, with its webhooks
+    ///
+    /// Refuses the version in which clusters store the objects, and the hub of a conversion.
+    Version(DeleteArgs),
+    /// Delete a controller, and keep the type
+    Controller(DeleteControllerArgs),
+    /// Delete webhooks of a kind: those of the flags, or all
+    Webhook(DeleteWebhookArgs),
+}
+
+/// `delete api` and `delete version`; the common flags of the others.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DeleteArgs {
+    /// The API group without the project's domain; of a type of Kubernetes, such as apps, or core. It can be left out when only
+    /// one group of the project has the kind
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub group: String,
+    /// The API version, such as v1alpha1
+    #[arg(long)]
+    pub version: String,
+    /// The kind, in PascalCase
+    #[arg(long)]
+    pub kind: String,
+    /// Delete edited files too; without it they are an error that shows the edits
+    #[arg(long)]
+    pub discard: bool,
+    /// Write the CRDs, the RBAC role and the webhook configurations too, as `generate` does
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
+    pub make: bool,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// `delete controller`
+#[derive(Debug, Clone, Default, Args)]
+pub struct DeleteControllerArgs {
+    /// The kind.
+    #[command(flatten)]
+    pub of: DeleteArgs,
+    /// The name of the controller, if the kind has several [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub controller_name: Option<String>,
+}
+
+/// `delete webhook`
+#[derive(Debug, Clone, Default, Args)]
+pub struct DeleteWebhookArgs {
+    /// The kind.
+    #[command(flatten)]
+    pub of: DeleteArgs,
+    /// Delete the webhook that sets defaults
+    #[arg(long)]
+    pub defaulting: bool,
+    /// Delete the webhook that validates
+    #[arg(long)]
+    pub programmatic_validation: bool,
+    /// Delete the conversion, of which this version is the hub
+    #[arg(long)]
+    pub conversion: bool,
 }
 
 /// What can be created in a project.

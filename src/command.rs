@@ -19,6 +19,7 @@ mod choice;
 mod completion;
 mod create_api;
 mod create_webhook;
+mod delete;
 mod doctor;
 mod early;
 mod edit;
@@ -62,6 +63,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::New(args) => report(&args.write, |term| new::run(&args, term)),
         Command::Create(CreateCommand::Api(args)) => report(&args.write, |term| create_api::run(&args, term)),
         Command::Create(CreateCommand::Webhook(args)) => report(&args.write, |term| create_webhook::run(&args, term)),
+        Command::Delete(command) => report(delete::write(&command), |term| delete::run(&command, term)),
         Command::Edit(args) => report(&args.write, |term| edit::run(&args, term)),
         Command::Generate(GenerateArgs { target: Some(target), .. }) => match target {
             GenerateTarget::Helm(args) => report(&args.write, |term| helm::run(&args, term)),

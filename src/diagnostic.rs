@@ -216,6 +216,7 @@ codes! {
     DuplicateResource = "duplicate-resource", Error, "Two types declare the same version of a custom resource";
     DuplicateWebhook = "duplicate-webhook", Error, "Two webhooks of one configuration have the same name, or two markers set the name of the configuration";
     EditConflict = "edit-conflict", Error, "A change of the scaffold options affects lines that were edited";
+    EditDiscarded = "edit-discarded", Error, "An edited file would be deleted";
     EditKept = "edit-kept", Warning, "An edited file is kept, although its scaffold option is now off";
     Elsewhere = "elsewhere", Note, "Nothing was found, and members of the workspace that use kube were not read";
     EnginesDiffer = "engines-differ", Error, "The static engine and the compiler generate different CRDs";
@@ -267,6 +268,7 @@ codes! {
     SelectableField = "selectable-field", Error, "A selectable field is invalid for the API server";
     SerdeAttribute = "serde-attribute", Error, "A `#[serde]` attribute is invalid";
     ShortName = "short-name", Warning, "A short name of a CRD is also the short name of a built-in resource";
+    StillNamed = "still-named", Warning, "A file names a type that was deleted";
     StorageVersion = "storage-version", Error, "A custom resource must have exactly one storage version";
     Syntax = "rust-syntax", Error, "A source file is not valid Rust";
     UnknownCfg = "unknown-cfg", Error, "A schema depends on a `cfg` that only the compiler can evaluate";

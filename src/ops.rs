@@ -4,6 +4,7 @@
 pub(crate) mod choice;
 pub(crate) mod create_api;
 pub(crate) mod create_webhook;
+pub(crate) mod delete;
 pub(crate) mod doctor;
 pub(crate) mod edit;
 pub(crate) mod elsewhere;

@@ -26,21 +26,23 @@ pub use self::control_plane::ControlPlane;
 pub use self::crds::assert_crd_files;
 pub use self::mock::MockServer;
 
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 
 /// Parses an object in YAML, such as a file of `config/samples`.
 ///
 /// # Panics
 ///
-/// The text is not valid YAML.
+/// The text is not valid YAML, or not an object of the type.
 ///
 /// # Examples
 ///
 /// ```
-/// let object = manager::testing::object_from_yaml("kind: Memcached\nspec: { size: 3 }");
+/// use serde_json::Value;
+///
+/// let object: Value = manager::testing::object_from_yaml("kind: Memcached\nspec: { size: 3 }");
 /// assert_eq!(object["spec"]["size"], 3);
 /// ```
 #[must_use]
-pub fn object_from_yaml(text: &str) -> Value {
-    serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("not valid YAML: {error}"))
+pub fn object_from_yaml<T: DeserializeOwned>(text: &str) -> T {
+    serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("not an object in YAML: {error}"))
 }

@@ -11,9 +11,10 @@ use crate::cli::early::{AddArgs, BuildArgs, LocalArgs};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::engine;
 use crate::ops::create_api::CreateApiOptions;
+use crate::ops::edit::{self, Edited};
 use crate::ops::generate::GenerateOptions;
+use crate::ops::init;
 use crate::ops::manifests::Wanted;
-use crate::ops::{edit, init};
 use crate::plan::Draft;
 use crate::project::name::Domain;
 use crate::project::{Project, builtin};
@@ -47,7 +48,7 @@ pub(super) fn add(args: &AddArgs, is_type: bool, term: &mut Term) -> Result<Outc
             term.status(&format!(
                 "the domain of the project is now `{domain}`: none was chosen, and it has no API yet"
             ));
-            found.extend(edit::change(&mut draft, &Project { domain: Some(domain), ..project })?);
+            found.extend(edit::change(&mut draft, &Project { domain: Some(domain), ..project }, Edited::Keep)?);
         }
         short
     };

@@ -37,7 +37,7 @@ pub struct Dependency<'a> {
 }
 
 /// Adds the dependency, or its missing features to an existing one under any local name. A dev-dependency is not needed
-/// if `[dependencies]` has it with all features.
+/// if `[dependencies]` has it with all features, and goes when it gets there.
 pub(crate) fn add_dependency(text: &str, section: Section, dependency: &Dependency<'_>) -> Result<String, EditError> {
     edit(text, &dependency.help(section), |document| {
         let name = |section: Section| {
@@ -58,10 +58,22 @@ pub(crate) fn add_dependency(text: &str, section: Section, dependency: &Dependen
             None if table.contains_key(dependency.name) => None,
             None => {
                 insert_sorted(table, dependency.name, dependency.item());
+                if section == Section::Dependencies {
+                    remove_dev_dependency(document, dependency);
+                }
                 Some(())
             }
         }
     })
+}
+
+/// Removes a dev-dependency that `[dependencies]` now has with the same version and no fewer features.
+fn remove_dev_dependency(document: &mut DocumentMut, dependency: &Dependency<'_>) {
+    let dev = document.get_mut(Section::DevDependencies.key()).and_then(Item::as_table_like_mut);
+    let Some(dev) = dev else { return };
+    if dev.get(dependency.name).and_then(Item::as_str) == Some(dependency.version) {
+        dev.remove(dependency.name);
+    }
 }
 
 /// The key of the crate in the table: its name, or a key with `package`, here or in the workspace table of the same
@@ -371,6 +383,11 @@ mod tests {
             |text| add_dependency(text, Section::DevDependencies, &JIFF),
             "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[lints]\nworkspace = true\n",
             "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[dev-dependencies]\njiff = \"0.2\"\n\n[lints]\nworkspace = true\n",
+        );
+        check(
+            |text| add_dependency(text, Section::Dependencies, &JIFF),
+            "[dependencies]\nanyhow = \"1\"\n\n[dev-dependencies]\nclap = \"4\"\njiff = \"0.2\"\n",
+            "[dependencies]\nanyhow = \"1\"\njiff = \"0.2\"\n\n[dev-dependencies]\nclap = \"4\"\n",
         );
         // Tests see normal dependencies, which may have all that tests need.
         check(

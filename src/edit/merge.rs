@@ -19,6 +19,23 @@ pub struct Merged {
     pub was_there: bool,
 }
 
+/// Removes from `theirs` the lines that `new` lacks of `old`, wherever they are. `None` if `new` has other lines, or if
+/// the lines are not there together, once.
+pub fn without(old: &str, new: &str, theirs: &str) -> Option<String> {
+    let [old, new] = [old, new].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    let mut left: Vec<&str> = theirs.split_inclusive('\n').collect();
+    for edit in edits(&old, &new) {
+        let removed = &old[edit.old.clone()];
+        if removed.is_empty() || !edit.lines.is_empty() {
+            return None;
+        }
+        let mut places = (0..left.len()).filter(|at| left[*at..].starts_with(removed));
+        let (Some(at), None) = (places.next(), places.next()) else { return None };
+        left.drain(at..at + removed.len());
+    }
+    Some(left.concat())
+}
+
 /// A place that both sides changed differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {

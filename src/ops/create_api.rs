@@ -377,6 +377,24 @@ fn deploy_image(
 }
 
 /// Keeps the flags of `--image` in PROJECT, in place of those of an earlier run.
+/// Removes the records of images of controllers that the project no longer has.
+pub(crate) fn forget_images(project: &mut Project) {
+    let Some(plugin) = project.plugins.get_mut(DEPLOY_IMAGE).and_then(Value::as_object_mut) else { return };
+    let Some(entries) = plugin.get_mut("resources").and_then(Value::as_array_mut) else { return };
+    entries.retain(|entry| {
+        let is = |field: &str, value: &str| entry[field].as_str().unwrap_or_default() == value;
+        project.resources.iter().any(|resource| {
+            is("group", resource.group.as_str())
+                && is("version", resource.version.as_str())
+                && is("kind", resource.kind.as_str())
+                && resource.controllers != Controllers::None
+        })
+    });
+    if entries.is_empty() {
+        project.plugins.remove(DEPLOY_IMAGE);
+    }
+}
+
 fn record_image(project: &mut Project, resource: &Resource, context: &DeployImageContext, command: &[String]) {
     let key = json!({
         "domain": resource.domain.as_ref().map(ToString::to_string).unwrap_or_default(),

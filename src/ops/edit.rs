@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use serde_json::Value;
+use similar::TextDiff;
 
 use super::choice::Choice;
 use super::manifests;
 use super::replay::{Scaffold, replay};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::edit::merge::{Conflict, Merged, merge};
+use crate::edit::merge::{Conflict, Merged, merge, without};
 use crate::parallel;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
@@ -30,6 +31,17 @@ pub(crate) struct EditOptions {
     pub(crate) force: bool,
 }
 
+/// What to do with a file that the author has edited, and that is no longer part of the scaffold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edited {
+    /// Keep it, with a warning.
+    Keep,
+    /// Report an error that shows the edits.
+    Refuse,
+    /// Remove it.
+    Discard,
+}
+
 /// Plans the difference that the choices make in the files of the draft.
 pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Diagnostics> {
     let recorded = Project::recorded(draft)?;
@@ -45,13 +57,13 @@ pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Diagnostic
     }
     let after = replay(&wanted)?;
     if wanted != project {
-        found.extend(apply_difference(draft, &replay(&project)?, &after, if_exists)?);
+        found.extend(apply_difference(draft, &replay(&project)?, &after, if_exists, Edited::Keep)?);
     }
     // Files may say another choice than PROJECT.
     for choice in options.choices.iter().filter(|choice| choice.is_of(&project)) {
         for other in choice.others(&wanted) {
             let _other_choices_conflicts =
-                apply_difference(draft, &replay(&other.applied_to(&wanted))?, &after, if_exists)?;
+                apply_difference(draft, &replay(&other.applied_to(&wanted))?, &after, if_exists, Edited::Keep)?;
         }
     }
     if wanted.manager != recorded.manager {
@@ -70,16 +82,22 @@ pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Diagnostic
     Ok(found)
 }
 
-/// Makes a project of the draft another one that has no resources more or less. What stands in the way is told.
-pub(crate) fn change(draft: &mut Draft, wanted: &Project) -> Result<Diagnostics> {
+/// Makes the project of the draft another one. Reports what stands in the way.
+pub(crate) fn change(draft: &mut Draft, wanted: &Project, edited: Edited) -> Result<Diagnostics> {
     let (before, after) = (replay(&Project::recorded(draft)?)?, replay(wanted)?);
-    let found = apply_difference(draft, &before, &after, IfExists::Skip)?;
+    let found = apply_difference(draft, &before, &after, IfExists::Skip, edited)?;
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
     Ok(found)
 }
 
-/// Makes the differences between two scaffolds in the files of the draft. What stands in the way is told.
-fn apply_difference(draft: &mut Draft, from: &Scaffold, to: &Scaffold, if_exists: IfExists) -> Result<Diagnostics> {
+/// Makes the differences between two scaffolds in the files of the draft. Reports what stands in the way.
+fn apply_difference(
+    draft: &mut Draft,
+    from: &Scaffold,
+    to: &Scaffold,
+    if_exists: IfExists,
+    edited: Edited,
+) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     let paths: BTreeSet<&RelPath> = from.keys().chain(to.keys()).collect();
     let differing = paths.into_iter().filter(|path| from.get(path) != to.get(path));
@@ -90,6 +108,13 @@ fn apply_difference(draft: &mut Draft, from: &Scaffold, to: &Scaffold, if_exists
     for (path, [old, new]) in formatted {
         match (old, new, draft.read(path)?) {
             (Some(old), None, Some(text)) if is_same(&old, &text) => draft.remove(path.clone()),
+            (Some(_), None, Some(_)) if edited == Edited::Discard => draft.remove(path.clone()),
+            (Some(old), None, Some(text)) if edited == Edited::Refuse => {
+                let message = format!("`{path}` has changes of yours, which would be deleted");
+                let help =
+                    format!("pass `--discard` to delete them, or move them to another file:\n{}", edits(&old, &text));
+                found.push(Diagnostic::new(Code::EditDiscarded, message).help(help));
+            }
             (Some(_), None, Some(_)) => {
                 let message =
                     format!("`{path}` is no longer part of the scaffold and stays, since you have changed it");
@@ -99,6 +124,11 @@ fn apply_difference(draft: &mut Draft, from: &Scaffold, to: &Scaffold, if_exists
             (Some(old), Some(new), Some(_)) => {
                 let mut refused = None;
                 draft.edit(path, |text| {
+                    if edited != Edited::Keep
+                        && let Some(text) = without(&old, &new, text)
+                    {
+                        return Ok(text);
+                    }
                     let merged = merged(path, &old, &new, text);
                     if !merged.conflicts.is_empty() {
                         refused = Some((text.to_owned(), merged.conflicts));
@@ -114,6 +144,13 @@ fn apply_difference(draft: &mut Draft, from: &Scaffold, to: &Scaffold, if_exists
         }
     }
     Ok(found)
+}
+
+/// The changed lines, as a diff without context.
+fn edits(old: &str, new: &str) -> String {
+    let text =
+        TextDiff::from_lines(old, new.replace("\r\n", "\n").as_str()).unified_diff().context_radius(0).to_string();
+    text.trim_end().to_owned()
 }
 
 fn is_same(scaffolded: &str, text: &str) -> bool {

@@ -87,6 +87,49 @@ pub(crate) type Roots = BTreeMap<String, BTreeSet<String>>;
 
 /// Everything, as `generate` without flags writes it, but never by compiling: for the commands that change the source.
 pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnostics> {
+    let (options, pending) = of_draft(draft, project)?;
+    let scope = scope(draft, project)?;
+    let Findings { value: mut manifests, diagnostics: mut found } =
+        generate(&options, &pending, Some(scope), &mut |_| {})?;
+    let mut of_release = found.iter().filter(|found| found.code == Code::NewRelease);
+    let new = of_release.next().map(|new| {
+        manifests.crds = None;
+        let message = format!("the CRDs are not written, since {}", new.message);
+        Diagnostic::new(Code::NotGenerated, message).help("run `memcached-sdk generate`: it compiles once")
+    });
+    // The lock file of a new project is made afterwards, of releases that its manifest asks for.
+    let kept = found.iter().filter(|found| !matches!(found.code, Code::NewRelease | Code::NoLock)).cloned();
+    found = kept.chain(new).collect();
+    let output = Output::usual(draft.root());
+    let written = output.write(&manifests, &Header::default(), Some(project), draft)?.report(&mut found);
+    found.extend(written.kept);
+    if written.removes {
+        found.extend(read_all(&options, &pending)?);
+    }
+    if let Some(crds) = &manifests.crds {
+        found.extend(samples::update(crds, draft)?);
+    }
+    if engine::is_for_the_compiler(&found) {
+        let problem = Problem::new("the CRDs of this project can't be written without compiling it");
+        found.push(problem.help("pass `--make=false`, and run `memcached-sdk generate` afterwards").into());
+    }
+    Ok(found)
+}
+
+/// Returns true if the source says that objects are stored in this version, or does not say it.
+pub(crate) fn is_stored(draft: &Draft, project: &Project, resource: &Resource) -> Result<bool> {
+    let (mut options, pending) = of_draft(draft, project)?;
+    options.what = Wanted { crds: true, roles: false, webhooks: false };
+    let crds = generate(&options, &pending, None, &mut |_| {})?.value.crds.unwrap_or_default();
+    let name = k8s::kind_name(resource.kind.as_str(), &resource.qualified_group());
+    let crd = crds.iter().find(|crd| crd.name() == name);
+    let mut versions = crd.into_iter().flat_map(Crd::versions);
+    let version = versions.find(|(version, _)| *version == resource.version.as_str());
+    Ok(version.is_none_or(|(_, version)| version["storage"] != false))
+}
+
+/// The options of `generate` without flags, and the files of the draft.
+fn of_draft(draft: &Draft, project: &Project) -> Result<(Options, Pending)> {
     let root = draft.root().to_path_buf();
     let member = Member { name: project.name.to_string(), dir: root.clone(), features: [].into() };
     let options = Options {
@@ -103,38 +146,18 @@ pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
         keep_going: false,
         converted: Converted::SoFar(converted(project)?),
     };
+    Ok((options, pending(draft)?))
+}
+
+/// The files of the draft, which are not written yet.
+fn pending(draft: &Draft) -> Result<Pending> {
     let mut pending = Pending::default();
     for path in draft.paths() {
         if let Some(text) = draft.read(path)? {
-            pending.insert(&path.below(&root), text);
+            pending.insert(&path.below(draft.root()), text);
         }
     }
-    let scope = scope(draft, project)?;
-    let Findings { value: mut manifests, diagnostics: mut found } =
-        generate(&options, &pending, Some(scope), &mut |_| {})?;
-    let mut of_release = found.iter().filter(|found| found.code == Code::NewRelease);
-    let new = of_release.next().map(|new| {
-        manifests.crds = None;
-        let message = format!("the CRDs are not written, since {}", new.message);
-        Diagnostic::new(Code::NotGenerated, message).help("run `memcached-sdk generate`: it compiles once")
-    });
-    // The lock file of a new project is made afterwards, of releases that its manifest asks for.
-    let kept = found.iter().filter(|found| !matches!(found.code, Code::NewRelease | Code::NoLock)).cloned();
-    found = kept.chain(new).collect();
-    let output = Output::usual(&root);
-    let written = output.write(&manifests, &Header::default(), Some(project), draft)?.report(&mut found);
-    found.extend(written.kept);
-    if written.removes {
-        found.extend(read_all(&options, &pending)?);
-    }
-    if let Some(crds) = &manifests.crds {
-        found.extend(samples::update(crds, draft)?);
-    }
-    if engine::is_for_the_compiler(&found) {
-        let problem = Problem::new("the CRDs of this project can't be written without compiling it");
-        found.push(problem.help("pass `--make=false`, and run `memcached-sdk generate` afterwards").into());
-    }
-    Ok(found)
+    Ok(pending)
 }
 
 /// A package as source, and which of the paths that are asked for are not in it.

@@ -333,7 +333,7 @@ impl WebhookContext {
             format!(
                 "/// The object of `config/samples`.\nfn sample() -> {rust_type} {{\n    let sample = \
                  include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/config/samples/{}\"));\n    \
-                 serde_saphyr::from_str(sample).expect(\"it fits the type\")\n}}",
+                 manager::testing::object_from_yaml(sample)\n}}",
                 resource.sample_file
             )
         });

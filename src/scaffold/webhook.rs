@@ -160,9 +160,6 @@ pub(crate) fn handlers(
     let manifest = RelPath::new("Cargo.toml")?;
     draft.edit(&manifest, |text| cargo_toml::add_feature(text, Section::Dependencies, "manager", "webhook"))?;
     depend(draft, &[(Section::DevDependencies, dependency("serde_json", "1"))])?;
-    if context.sample_item.is_some() {
-        depend(draft, &[(Section::DevDependencies, dependency("serde-saphyr", "2"))])?;
-    }
     Ok(found)
 }
 

@@ -11,6 +11,7 @@ mod cluster;
 mod crd;
 mod create_api;
 mod create_webhook;
+mod delete;
 mod diagnostics;
 pub(crate) mod docs;
 mod doctor;

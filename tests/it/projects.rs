@@ -137,7 +137,7 @@ fn the_script_of_kubebuilder() {
 fn an_unused_dependency_is_found() {
     let sandbox = project("unused", "", &[]);
     sandbox.replace("Cargo.toml", "\n[dependencies]\n", "\n[dependencies]\nfnv = \"1\"\n");
-    sandbox.replace("Cargo.toml", "\n[profile.dev]\n", "\n[dev-dependencies]\nbase64 = \"0.22\"\n\n[profile.dev]\n");
+    sandbox.replace("Cargo.toml", "\n[dev-dependencies]\n", "\n[dev-dependencies]\nbase64 = \"0.22\"\n");
     let _building = generated::building();
     let found = unused(&place("unused", sandbox.root()));
     assert_eq!(found, ["base64", "fnv", "k8s_openapi"].map(str::to_owned).into());

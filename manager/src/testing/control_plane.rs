@@ -278,7 +278,7 @@ impl ControlPlane {
     where
         K: Clone + DeserializeOwned + Debug,
     {
-        let object = object_from_yaml(yaml);
+        let object: Value = object_from_yaml(yaml);
         let name = object["metadata"]["name"]
             .as_str()
             .expect("an object has a name");

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use walkdir::WalkDir;
 
-use super::apply_difference;
+use super::{Edited, apply_difference};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::ops::replay::{Scaffold, replay};
 use crate::plan::{Draft, IfExists, RelPath};
@@ -53,7 +53,7 @@ pub(crate) fn regroup(
         }
         moved.insert(new, text);
     }
-    found.extend(apply_difference(draft, &moved, &after, IfExists::Refuse)?);
+    found.extend(apply_difference(draft, &moved, &after, IfExists::Refuse, Edited::Keep)?);
     Ok(to)
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::Manifests;
+use super::{Manifests, pending};
 use crate::api;
 use crate::crd;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
@@ -150,7 +150,7 @@ impl Output {
                     Some(elsewhere) => stale.retain(|(_, name)| !elsewhere.contains(name)),
                     None => stale.clear(),
                 }
-                let mut behind = behind_features(packages);
+                let mut behind = behind_features(packages, &pending(draft)?);
                 // Of these only the plural has changed.
                 behind.retain(|name| crds.iter().all(|crd| crd.name() != *name));
                 kept = stale.iter().filter(|(_, name)| behind.contains(name)).map(stays).collect();
@@ -185,7 +185,7 @@ fn declared_elsewhere(packages: &Packages) -> Option<BTreeSet<String>> {
     let mut declared = BTreeSet::new();
     for member in packages.unread().ok()? {
         let all = FeatureSelection { all: true, ..FeatureSelection::default() };
-        let names = declared_with(&member.dir, &all).ok()?;
+        let names = declared_with(&member.dir, &all, &Pending::default()).ok()?;
         if names.diagnostics.has_errors() {
             return None;
         }
@@ -196,17 +196,19 @@ fn declared_elsewhere(packages: &Packages) -> Option<BTreeSet<String>> {
 
 /// The custom resources, as `Kind.group`, that packages declare with all features or without any. What can't be read with them
 /// declares none.
-fn behind_features(packages: &Packages) -> BTreeSet<String> {
+fn behind_features(packages: &Packages, pending: &Pending) -> BTreeSet<String> {
     let all = FeatureSelection { all: true, ..FeatureSelection::default() };
     let none = FeatureSelection { no_default: true, ..FeatureSelection::default() };
-    let read =
-        packages.members.iter().flat_map(|member| [&all, &none].map(|features| declared_with(&member.dir, features)));
+    let read = packages
+        .members
+        .iter()
+        .flat_map(|member| [&all, &none].map(|features| declared_with(&member.dir, features, pending)));
     read.flatten().flat_map(|names| names.value).collect()
 }
 
 /// The custom resources of a package with these features, as `Kind.group`, without external ones.
-fn declared_with(dir: &Path, features: &FeatureSelection) -> Result<Findings<BTreeSet<String>>> {
-    let (mut tree, mut diagnostics) = k8s::load_with(dir, features, &Pending::default())?;
+fn declared_with(dir: &Path, features: &FeatureSelection, pending: &Pending) -> Result<Findings<BTreeSet<String>>> {
+    let (mut tree, mut diagnostics) = k8s::load_with(dir, features, pending)?;
     let (names, read) = tree.settle(api::names);
     diagnostics.extend(read);
     diagnostics.extend(tree.read_all());
