@@ -373,11 +373,11 @@ impl Reader<'_> {
         if let Some(id) = self.types.method(&receiver, &call.name)
             && self.types.index.get(id).takes_self()
         {
-            if let Ty::Item(item, parts) = &receiver
+            if let Ty::Item(item, _) = &receiver
                 && let Some(of) = self.manager_of(*item)
                 && self.types.index.get(id).block.is_none()
             {
-                return self.manager_method(frame, of, *item, parts, call);
+                return self.manager_method(frame, of, id, receiver, call);
             }
             let id = self.implementation(frame, id, &receiver, call);
             return self.call_function(frame, id, Some(receiver), call);

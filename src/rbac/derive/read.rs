@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rbac::Usage;
+use crate::rbac::{RequestScope, Usage};
 use crate::source::{ItemRef, SourceTree};
 
 use super::doubt::{Cause, Doubt};
@@ -13,7 +13,7 @@ use super::frame::{Frame, Location};
 use super::index::FunctionId;
 use super::lower::{Lowering, NameScope};
 use super::macros::calls;
-use super::manager::{self, ManagerType};
+use super::manager::{self, ManagerRequest, ManagerType, Requested};
 use super::question::Question;
 use super::resource::Resource;
 use super::runs::{Call, Live, Runs};
@@ -274,9 +274,15 @@ impl<'a> Reader<'a> {
         self.findings.request(self.site(location), &api, verbs, sub, call, None);
     }
 
-    /// Notes requests that a role of every generated project allows.
-    pub(super) fn request_in(&mut self, role: &'static str, location: Location, api: &Ty, verbs: &[&str], call: &str) {
-        self.findings.request(self.site(location), api, verbs, None, call, Some(role));
+    /// Records the requests of a call of the manager. Its receiver or type argument has the kind.
+    pub(super) fn manager_request(&mut self, location: Location, request: &ManagerRequest, kind: &Ty, call: &str) {
+        let (kind, scope) = match &request.of {
+            Requested::Parameter(_) => (kind.clone(), RequestScope::Cluster),
+            Requested::Resource(resource, scope) => (Ty::dynamic([resource.clone()]), scope.clone()),
+        };
+        let api = self.resolve(&Ty::reaching(kind, scope));
+        let ManagerRequest { verbs, subresource, role, .. } = request;
+        self.findings.request(self.site(location), &api, verbs, *subresource, call, *role);
     }
 
     pub(super) fn doubt(&mut self, location: Location, cause: Cause) {

@@ -1,10 +1,9 @@
-//! Which requests a call makes: kube's `Api`, its runtime, its client, and the manager of generated projects.
+//! The requests of calls: kube's `Api`, its runtime and its client. Calls of the `manager` are in `manager.rs`.
 //!
 //! Read from the sources of kube 5, whose paths each part names; the verbs are those that the API server derives from
 //! method and path: <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>.
 
 use super::foreign::Kube;
-use super::manager::ManagerType;
 use crate::rbac::RequestScope;
 
 /// A call of a method of `kube::Api`, or of a function that is given one.
@@ -357,128 +356,6 @@ impl Election {
 pub(super) fn election(of: &str, function: &str, arguments: usize) -> Option<&'static Election> {
     let is = |known: &&Election| known.of.contains(&of) && known.function == function && known.arguments == arguments;
     ELECTIONS.iter().find(is)
-}
-
-/// What a method of the manager of generated projects, the crate `manager`, requests: of what, verbs, subresource.
-pub(super) type ManagerRequest = (Requested, &'static [&'static str], Option<&'static str>);
-
-/// What a request of the manager is about; a role is one of generated projects that allows it.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Requested {
-    /// Objects of the kind of the receiver, or of the type argument.
-    Kind,
-    /// Objects in the operator's own namespace, of a type of k8s-openapi.
-    Own { of: &'static str, role: &'static str },
-    /// Objects of all namespaces, of types of k8s-openapi.
-    All { of: &'static [&'static str], role: Option<&'static str> },
-}
-
-const EVENTS: Requested = Requested::All { of: &[EVENT], role: None };
-const DEFINITIONS: Requested = Requested::All { of: &[DEFINITION], role: None };
-const LEASES: Requested = Requested::Own { of: LEASE, role: "leader-election-role" };
-/// Who scrapes the metrics, and whether they may.
-const REVIEWS: Requested = Requested::All {
-    of: &["api::authentication::v1::TokenReview", "api::authorization::v1::SubjectAccessReview"],
-    role: Some("metrics-auth-role"),
-};
-/// The certificates of webhooks. Those who bring certificates need none of it.
-const CERTIFICATES: Requested = Requested::Own { of: "api::core::v1::Secret", role: "webhook-cert-role" };
-
-/// What has to know the authority of the certificates.
-const fn authority(of: &'static [&'static str]) -> ManagerRequest {
-    (Requested::All { of, role: Some("webhook-ca-role") }, &["get", "list", "patch", "watch"], None)
-}
-
-const MUTATING: ManagerRequest = authority(&["api::admissionregistration::v1::MutatingWebhookConfiguration"]);
-const VALIDATING: ManagerRequest = authority(&["api::admissionregistration::v1::ValidatingWebhookConfiguration"]);
-const CONVERTING: ManagerRequest = authority(&[DEFINITION]);
-
-/// What a method of the manager returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ManagerReturns {
-    Receiver,
-    /// Another type of the manager, of the kind.
-    Type(ManagerType),
-    Client,
-    Recorder,
-    /// An `Api` of the kind.
-    Api,
-    /// An object of the kind.
-    Object,
-    /// Many of them.
-    List,
-    Nothing,
-}
-
-/// A CRD, of k8s-openapi.
-const DEFINITION: &str = "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
-
-pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [ManagerRequest], ManagerReturns)> {
-    use ManagerReturns as Returns;
-    use ManagerType::{Controller, Index, Manager, Objects, Webhooks};
-    use Requested::Kind;
-    Some(match (of, name) {
-        // A cache is fed by a list and a watch; what is no valid object of its kind is reported to its owner.
-        (Manager, "objects" | "objects_with") => {
-            (&[(Kind, WATCH, None), (EVENTS, &["create", "patch"], None)], Returns::Type(Objects))
-        }
-        (Manager, "controller") => (&[], Returns::Type(Controller)),
-        (Manager, "client") => (&[], Returns::Client),
-        (Manager, "recorder") => (&[], Returns::Recorder),
-        (Manager, "leader_election_id") => (&[(LEASES, &["create", "get", "update"], None)], Returns::Receiver),
-        (Manager, "run" | "run_until") => (&[(REVIEWS, &["create"], None)], Returns::Nothing),
-        // All objects are written again, and the CRD forgets the other versions.
-        (Manager, "migrate_storage") => (
-            &[
-                (Kind, &["get", "list", "update"], None),
-                (DEFINITIONS, &["get"], None),
-                (DEFINITIONS, &["patch"], Some("status")),
-            ],
-            Returns::Nothing,
-        ),
-        (Manager, "webhooks") => {
-            (&[(CERTIFICATES, &["create", "get", "list", "update", "watch"], None)], Returns::Type(Webhooks))
-        }
-        (Webhooks, "defaulting") => (&[MUTATING], Returns::Receiver),
-        (Webhooks, "validating") => (&[VALIDATING], Returns::Receiver),
-        (Webhooks, "conversion") => (&[CONVERTING], Returns::Receiver),
-        (Manager, "in_namespaces" | "namespaced" | "with")
-        | (
-            Controller,
-            "ignore_status"
-            | "max_concurrent_reconciles"
-            | "owns"
-            | "owns_when"
-            | "reconcile_on"
-            | "reconcile_timeout"
-            | "runs"
-            | "watches"
-            | "watches_when"
-            | "when",
-        )
-        | (Objects, "optional" | "status_at_most_every")
-        | (Webhooks, "spoke") => (&[], Returns::Receiver),
-        // Reads come from the cache.
-        (Objects, "api") => (&[], Returns::Api),
-        (Objects, "get") => (&[], Returns::Object),
-        (Objects, "index") => (&[], Returns::Type(Index)),
-        (Objects, "list" | "list_matching") | (Index, "list") => (&[], Returns::List),
-        (Manager, "health_check" | "metrics" | "ready_check" | "task")
-        | (Controller, "run")
-        | (Objects, "is_served" | "put" | "remove") => (&[], Returns::Nothing),
-        (Objects, "publish") => (&[(EVENTS, &["create", "patch"], None)], Returns::Nothing),
-        (Objects, "get_live") => (&[(Kind, &["get"], None)], Returns::Object),
-        (Objects, "apply") => (&[(Kind, &["create", "patch"], None)], Returns::Nothing),
-        (Objects, "create") => (&[(Kind, &["create"], None)], Returns::Nothing),
-        (Objects, "delete") => (&[(Kind, &["delete"], None)], Returns::Nothing),
-        (Objects, "apply_status") => (&[(Kind, &["patch"], Some("status"))], Returns::Nothing),
-        (Objects, "add_finalizer" | "finalizer" | "remove_finalizer") => {
-            (&[(Kind, &["patch"], None)], Returns::Nothing)
-        }
-        // What it needs besides depends on its value, see [`CREATING`].
-        (Objects, "patch") => (&[(Kind, &["patch"], None)], Returns::Object),
-        _ => return None,
-    })
 }
 
 /// The environment variable that holds the namespace of the pod, by convention from the downward API:
