@@ -30,6 +30,10 @@ struct Request {
     role: Option<&'static str>,
 }
 
+/// Kind, subresource and verb.
+#[cfg(test)]
+pub(super) type FoundRequest<'f> = (Ty, Option<&'f str>, &'f str);
+
 /// `Api<K>::get` is shown with the kind, or without.
 fn without_kind(call: &str) -> String {
     call.replace("::<K>", "").replace("<K>", "")
@@ -89,6 +93,19 @@ impl Findings {
     /// A run knows what a call is.
     pub(super) fn clear(&mut self, site: Site) {
         self.clear.insert((site.location.key(), site.run));
+    }
+
+    /// The findings of some runs.
+    #[cfg(test)]
+    pub(super) fn of_runs(&self, runs: &BTreeSet<RunId>, types: &Lowering<'_>) -> (Vec<FoundRequest<'_>>, Vec<Doubt>) {
+        let is_in = |site: Site| site.run.is_some_and(|run| runs.contains(&run));
+        let requests = self.requests.iter().filter(|found| is_in(found.site));
+        let requests = requests.map(|found| (found.kind.clone(), found.sub.as_deref(), &*found.verb)).collect();
+        let doubts = self.doubts.iter().filter(|(site, _)| is_in(*site)).map(|(site, cause)| Doubt {
+            origin: types.tree.origin(site.location.module, site.location.span),
+            cause: cause.clone(),
+        });
+        (requests, doubts.collect())
     }
 
     /// The answer, in the order of the source.

@@ -7,6 +7,8 @@ use crate::source::{ItemRef, SourceTree};
 
 use super::doubt::{Cause, Doubt};
 use super::fields::Fields;
+#[cfg(test)]
+use super::findings::FoundRequest;
 use super::findings::{Findings, Site};
 use super::foreign::{Foreign, Kube};
 use super::frame::{Frame, Location};
@@ -298,6 +300,12 @@ impl<'a> Reader<'a> {
     pub(super) fn finish(self) -> (Vec<Usage>, Vec<Doubt>) {
         let live = self.live();
         self.findings.finish(&self.types, &live)
+    }
+
+    /// The requests and doubts of a function that is called by itself, with those of the functions that it calls.
+    #[cfg(test)]
+    pub(super) fn reached(&self, id: FunctionId) -> (Vec<FoundRequest<'_>>, Vec<Doubt>) {
+        self.findings.of_runs(&self.runs.of_root(id), &self.types)
     }
 
     /// The runs that count for what is asked about.

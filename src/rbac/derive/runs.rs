@@ -127,6 +127,15 @@ impl Runs {
         Live { live, by_itself }
     }
 
+    /// The run of a function without a caller, with the runs that it reaches.
+    #[cfg(test)]
+    pub(super) fn of_root(&self, function: FunctionId) -> BTreeSet<RunId> {
+        let roots = self.roots.iter().copied().filter(|run| self.all[run.0].function == function).collect();
+        let mut reached = BTreeSet::new();
+        self.reach(roots, &mut reached);
+        reached
+    }
+
     fn reach(&self, mut open: Vec<RunId>, reached: &mut BTreeSet<RunId>) {
         while let Some(run) = open.pop() {
             if reached.insert(run) {
