@@ -1,4 +1,4 @@
-//! What runs have found out: requests, and what could not be followed.
+//! Findings of runs: requests, and calls that could not be followed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -206,7 +206,7 @@ impl Findings {
     }
 }
 
-/// How far code is from the program: in a binary, in the library of its package, in another package.
+/// The distance of code from the program: in a binary, in the library of its package, in another package.
 fn distance(tree: &SourceTree, module: ModuleId) -> u8 {
     match (tree.is_own(module), tree.is_lib(module)) {
         (true, false) => 0,

@@ -23,14 +23,14 @@ use super::signature::Signature;
 use super::spelling::spelling;
 use super::types::Ty;
 
-/// How many calls of one function are distinguished by their types.
+/// The number of calls of one function that are distinguished by their types.
 const RUNS: usize = 200;
-/// How many of them are distinguished by strings as well.
+/// The number of calls that are distinguished by strings as well.
 const TEXTS: usize = 60;
-/// How deep calls are followed.
+/// The maximum depth of calls.
 const DEPTH: usize = 40;
 
-/// How long a chain of `Deref`s is followed: it may be a circle.
+/// The maximum length of a chain of `Deref`s, which may be a circle.
 pub(super) const DEREFS: usize = 32;
 /// Passes over all functions, at most.
 const PASSES: usize = 4;
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a call returns; the requests of the function are those of the call.
+    /// Returns the result of a call. The requests of the function are those of the call.
     fn run(&mut self, signature: Signature) -> Ty {
         let Signature { id, mut scope, parameters, output } = signature;
         let function = self.types.index.get(id).clone();
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
         }
         let start = self.later.len();
         let value = self.block(&mut frame, block, &output);
-        // What is returned may say what the type arguments of calls are.
+        // The returned value may decide the type arguments of calls.
         self.unify(&output, &value);
         self.unify(&output, &frame.returned);
         self.run_later(start);

@@ -26,7 +26,7 @@ pub(super) enum Sub {
     First,
 }
 
-/// What a call returns.
+/// The result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// An object of the kind.
@@ -151,7 +151,7 @@ pub(super) fn is_plain(name: &str) -> bool {
     PLAIN.split_ascii_whitespace().any(|plain| plain == name)
 }
 
-/// What feeds a watch: kube-runtime/src/watcher.rs. A streaming list is a `watch` alone.
+/// Verbs of a watch: kube-runtime/src/watcher.rs. A streaming list is a `watch` alone.
 pub(super) const WATCH: &[&str] = &["list", "watch"];
 
 /// The functions of kube-runtime: watcher.rs, finalizer.rs (JSON patches), wait.rs.
@@ -171,7 +171,7 @@ pub(super) fn is_function(path: &[String]) -> bool {
     super::foreign::is_kube(path) && path.last().is_some_and(|last| FUNCTIONS.iter().any(|known| known.name == last))
 }
 
-/// What a method of a type of kube or of kubert means.
+/// The meaning of a method of a type of kube or of kubert.
 #[derive(Debug)]
 pub(super) enum KubeCall {
     /// Watches what the `Api` in the first argument reaches, and returns the receiver.
@@ -235,22 +235,22 @@ pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<Kub
     })
 }
 
-/// What a function of another crate than kube does with its arguments.
+/// The use of arguments by a function of another crate than kube.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Foreign {
     /// `Some`, `Ok`: it is the value in it.
     Wraps,
     /// `Err`, `None`: no value comes from there.
     Fails,
-    /// It is the argument at this position, or what this function returns.
+    /// Returns the argument at this position, or the result of this function.
     Argument(usize),
-    /// It is all of them.
+    /// Returns all of them.
     All,
-    /// It is the value of an environment variable.
+    /// Returns the value of an environment variable.
     Variable,
-    /// It is the text of a file.
+    /// Returns the text of a file.
     File,
-    /// It is parsed: a value of the type that is wanted.
+    /// Parses a value of the expected type.
     Parsed,
     /// Nothing that matters comes of it.
     Nothing,
@@ -280,9 +280,9 @@ pub(super) fn foreign(path: &[String]) -> Foreign {
     }
 }
 
-/// What tells of what happens, of k8s-openapi: kube-runtime/src/events.rs.
+/// The type of events, of k8s-openapi: kube-runtime/src/events.rs.
 pub(super) const EVENT: &str = "api::events::v1::Event";
-/// What elections are about, of k8s-openapi.
+/// The type of leader election, of k8s-openapi.
 pub(super) const LEASE: &str = "api::coordination::v1::Lease";
 
 /// A function of a crate for leader election, with what all of the election requests.
@@ -362,8 +362,8 @@ pub(super) fn election(of: &str, function: &str, arguments: usize) -> Option<&'s
 /// <https://kubernetes.io/docs/tasks/inject-data-application/environment-variable-expose-pod-information/>
 pub(super) const OWN_NAMESPACE: &str = "POD_NAMESPACE";
 
-/// Whether the name of an environment variable speaks of the operator's namespace: that may be the one it is in, or the one
-/// it works in.
+/// Returns true if an environment variable is probably a namespace of the operator, by its name: its own one, or one
+/// that it works in.
 pub(super) fn may_be_own(variable: &str) -> bool {
     let words: Vec<&str> = variable.split('_').collect();
     words.contains(&"NAMESPACE") && ["CONTROLLER", "MY", "OPERATOR", "POD"].iter().any(|word| words.contains(word))
@@ -392,10 +392,10 @@ pub(super) const NO_CONSTRUCTOR: &[&str] = &[
     "Serialize",
 ];
 
-/// What a method returns that only unwraps, converts or picks.
+/// The result of a method that only unwraps, converts or picks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Returns {
-    /// What it is called on, as far as it matters.
+    /// The receiver, as far as it matters.
     Receiver,
     /// One element of a collection.
     Element,
