@@ -3,8 +3,10 @@
 //! Gives the files of a copy for a project. Must stay true: a copy has no tests, and does not depend on how cargo
 //! packages the library.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result};
-use include_dir::Dir;
+use include_dir::{Dir, File};
 use manager_library::sources::{MANIFEST, SOURCES};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
@@ -23,20 +25,31 @@ pub fn copy() -> Result<Vec<(String, String)>> {
         ("Cargo.toml".to_owned(), format!("# {HEADER}\n\n{MANIFEST_COMMENT}{manifest}")),
         ("rustfmt.toml".to_owned(), format!("# {HEADER}\n\n{RUSTFMT}")),
     ];
-    let mut folders: Vec<&Dir<'_>> = vec![&SOURCES];
-    while let Some(folder) = folders.pop() {
-        folders.extend(folder.dirs().filter(|folder| !folder.path().ends_with("tests")));
-        for file in folder.files() {
-            let path = file.path().to_str().context("a path of the runtime is not UTF-8")?.replace('\\', "/");
-            if path == "sources.rs" || path == "tests.rs" || path.ends_with("/tests.rs") {
-                continue;
-            }
-            let text = file.contents_utf8().with_context(|| format!("`{path}` is not UTF-8"))?;
-            files.push((format!("src/{path}"), format!("// {HEADER}\n\n{}", without_tests(text))));
-        }
+    for file in library_files() {
+        let path = file.path().to_str().context("a path of the runtime is not UTF-8")?.replace('\\', "/");
+        let text = file.contents_utf8().with_context(|| format!("`{path}` is not UTF-8"))?;
+        files.push((format!("src/{path}"), format!("// {HEADER}\n\n{}", without_tests(text))));
     }
     files.sort();
     Ok(files)
+}
+
+/// The text of each source file of the library, without test files.
+pub(crate) fn sources() -> impl Iterator<Item = &'static str> {
+    library_files().into_iter().filter_map(File::contents_utf8)
+}
+
+/// The source files, without test files and the module that embeds them.
+fn library_files() -> Vec<&'static File<'static>> {
+    let mut found = Vec::new();
+    let mut folders: Vec<&Dir<'_>> = vec![&SOURCES];
+    while let Some(folder) = folders.pop() {
+        folders.extend(folder.dirs().filter(|folder| !folder.path().ends_with("tests")));
+        let is_library =
+            |file: &&File<'_>| !file.path().ends_with("tests.rs") && file.path() != Path::new("sources.rs");
+        found.extend(folder.files().filter(is_library));
+    }
+    found
 }
 
 const MANIFEST_COMMENT: &str = "\

@@ -275,6 +275,7 @@ impl Manager {
     /// let manager = manager.leader_election_id("example.example.com");
     /// # }
     /// ```
+    // +requests: of=leases.coordination.k8s.io, namespace=own, verbs=create;get;update, role=leader-election-role
     #[must_use]
     pub fn leader_election_id(mut self, id: &str) -> Self {
         self.lease = Some(id.to_owned());
@@ -404,6 +405,8 @@ impl Manager {
     /// # drop((maps, pods));
     /// # }
     /// ```
+    // +requests: of=K, verbs=list;watch
+    // +requests: of=events.events.k8s.io, verbs=create;patch
     pub fn objects<K: Object<DynamicType: Default>>(
         &mut self,
         config: &watcher::Config,
@@ -429,6 +432,8 @@ impl Manager {
     ///     manager.objects_with(&resource, &Scope::Namespaced, &watcher::Config::default())
     /// }
     /// ```
+    // +requests: of=K, verbs=list;watch
+    // +requests: of=events.events.k8s.io, verbs=create;patch
     pub fn objects_with<K: Object<Scope = DynamicResourceScope>>(
         &mut self,
         dynamic: &K::DynamicType,
@@ -554,6 +559,8 @@ impl Manager {
     /// manager.run().await
     /// # }
     /// ```
+    // +requests: of=tokenreviews.authentication.k8s.io, verbs=create, role=metrics-auth-role
+    // +requests: of=subjectaccessreviews.authorization.k8s.io, verbs=create, role=metrics-auth-role
     pub async fn run(self) -> Result<(), Error> {
         let signal = signal::first().map_err(Error::Signal)?;
         let watchdog = match self.options.leader_election.leader_elect {
@@ -593,6 +600,8 @@ impl Manager {
     /// assert!(ended.is_ok());
     /// # });
     /// ```
+    // +requests: of=tokenreviews.authentication.k8s.io, verbs=create, role=metrics-auth-role
+    // +requests: of=subjectaccessreviews.authorization.k8s.io, verbs=create, role=metrics-auth-role
     pub async fn run_until(mut self, stop: impl Future<Output = ()> + Send) -> Result<(), Error> {
         if let Some(name) = self.controllers.twice {
             return Err(Error::Name(name));

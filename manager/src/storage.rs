@@ -32,6 +32,9 @@ impl Manager {
     ///     manager.migrate_storage::<Memcached>();
     /// }
     /// ```
+    // +requests: of=K, verbs=get;list;update
+    // +requests: of=customresourcedefinitions.apiextensions.k8s.io, verbs=get
+    // +requests: of=customresourcedefinitions.apiextensions.k8s.io, subresource=status, verbs=patch
     pub fn migrate_storage<K: Object<DynamicType: Default>>(&mut self) {
         let client = self.client();
         let resource = ApiResource::erase::<K>(&K::DynamicType::default());

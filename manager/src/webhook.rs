@@ -137,6 +137,7 @@ impl Manager {
     ///     }
     /// }
     /// ```
+    // +requests: of=secrets, namespace=own, verbs=create;get;list;update;watch, role=webhook-cert-role
     pub fn webhooks<C: Send + Sync + 'static>(&mut self, context: C) -> Webhooks<'_, C> {
         Webhooks {
             registered: &mut self.webhooks,
@@ -162,6 +163,7 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
     ///     manager.webhooks(context).defaulting::<Pod>("/mutate--v1-pod");
     /// }
     /// ```
+    // +requests: of=mutatingwebhookconfigurations.admissionregistration.k8s.io, verbs=get;list;patch;watch, role=webhook-ca-role
     pub fn defaulting<K: Defaulting<C>>(self, path: &str) -> Self {
         let context = self.context.clone();
         self.handle(path, move |body| {
@@ -185,6 +187,7 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
     ///     manager.webhooks(context).validating::<Pod>("/validate--v1-pod");
     /// }
     /// ```
+    // +requests: of=validatingwebhookconfigurations.admissionregistration.k8s.io, verbs=get;list;patch;watch, role=webhook-ca-role
     pub fn validating<K: Validating<C>>(self, path: &str) -> Self {
         let context = self.context.clone();
         self.handle(path, move |body| {
@@ -205,6 +208,7 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
     ///     manager.webhooks(()).conversion::<H>().spoke::<S>();
     /// }
     /// ```
+    // +requests: of=customresourcedefinitions.apiextensions.k8s.io, verbs=get;list;patch;watch, role=webhook-ca-role
     pub fn conversion<H: Hub>(self) -> Self {
         if !self.registered.conversions.hub::<H>() {
             self.registered.twice = Some(format!("{CONVERT} for {}", H::kind(&())));

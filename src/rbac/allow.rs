@@ -39,12 +39,12 @@ impl Allow {
         all
     }
 
-    /// Whether it says why this finding at this place is right.
+    /// Returns true if the attribute or comment allows this finding at this place.
     pub(crate) fn allows(&self, code: Code, origin: &Origin) -> bool {
         !self.reason.is_empty() && self.codes.iter().any(|named| named == code.as_str()) && self.is_beside(origin)
     }
 
-    /// Whether it is beside what a finding is about: in the same line, or before the statement or the marker.
+    /// Returns true for the line of a finding, and for the line before its statement or marker.
     fn is_beside(&self, origin: &Origin) -> bool {
         if self.origin.path != origin.path {
             return false;
@@ -93,7 +93,7 @@ pub(crate) fn apply(found: &Diagnostics, allows: &mut [Allow]) -> Diagnostics {
         let mut allowed = false;
         for (allow, origin) in allows.iter_mut().filter_map(|allow| Some((allow, diagnostic.origin.as_ref()?))) {
             let allows = allow.allows(diagnostic.code, origin);
-            // What is a note while a call can't be followed is allowed as what it would be.
+            // A finding that is softened to a note is allowed under its original code.
             let softened = diagnostic.code == Code::RbacUnproven && allow.allows(Code::RbacExcess, origin);
             allow.used |= allows || softened;
             allowed |= allows;

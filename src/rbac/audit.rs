@@ -1,6 +1,6 @@
-//! What an operator has requested, as the audit log of the API server tells, beside what is declared.
+//! The requests of an operator, from the audit log of the API server, compared with the declared rules.
 //!
-//! The log is read once and line by line; what is kept of it grows with the number of different permissions only.
+//! The log is read once, line by line. Memory grows only with the number of different permissions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read as _};
@@ -35,7 +35,7 @@ impl Relevant {
     }
 }
 
-/// Where a request went.
+/// The namespace of a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum RequestNamespace {
     /// All namespaces, or what is in none.
@@ -46,10 +46,10 @@ enum RequestNamespace {
     Other,
 }
 
-/// What the log tells of one user.
+/// The log entries of one user.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// How many events are about requests of the user.
+    /// The number of events about requests of the user.
     pub(crate) events: u64,
     /// Some other users, when there is none.
     pub(crate) others: BTreeSet<String>,
@@ -109,8 +109,9 @@ struct Status {
     message: String,
 }
 
-/// What a request needs besides what its verb and resource say. One in the name of somebody else needs `impersonate` only, see
-/// [`impersonate`]. Nothing else implies anything: a `deletecollection` needs no `delete`, an eviction no `delete pods`.
+/// Permissions that a request needs besides its own verb and resource. A request as another user needs `impersonate`
+/// only, see [`impersonate`]. Nothing else implies anything: a `deletecollection` needs no `delete`, an eviction no
+/// `delete pods`.
 fn implied(event: &Event) -> Vec<Permission> {
     let of_object = |part: fn(&Object) -> &str| event.object_ref.as_ref().map_or("", part);
     let (resource, subresource) = (of_object(|object| &object.resource), of_object(|object| &object.subresource));
@@ -150,7 +151,8 @@ fn impersonate(user: &User) -> Vec<Permission> {
     [kind].into_iter().chain(groups).map(|resource| permission("", resource, "impersonate")).collect()
 }
 
-/// What the authorizer said: <https://kubernetes.io/docs/reference/labels-annotations-taints/audit-annotations/>.
+/// The annotation with the authorizer's decision:
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/audit-annotations/>.
 const DECISION: &str = "authorization.k8s.io/decision";
 const REASON: &str = "authorization.k8s.io/reason";
 
@@ -323,7 +325,7 @@ fn narrowed(mut permission: Permission, relevant: &Relevant) -> Permission {
     permission
 }
 
-/// What a 403 says that is lacking; an apply that may not `create` is one of a `patch`.
+/// The missing permission that a 403 names. An apply without `create` is a refused `patch`.
 /// <https://github.com/kubernetes/apiserver/blob/v0.36.0/pkg/endpoints/handlers/responsewriters/errors.go>
 fn refused_in(event: &Event) -> Option<Permission> {
     let message = &event.response_status.as_ref()?.message;
@@ -334,14 +336,14 @@ fn refused_in(event: &Event) -> Option<Permission> {
     known.then(|| permission(group, resource, verb))
 }
 
-/// What the log is compared with.
+/// The declared rules and the used calls, to compare with the log.
 #[derive(Debug)]
 pub struct Verification<'a> {
-    /// What is declared.
+    /// The declared rules.
     pub grants: &'a [Grant],
-    /// What the code uses, for the places of what is missing.
+    /// The calls in the code, which give missing permissions a place.
     pub usages: &'a [Usage],
-    /// Where the operator lives.
+    /// The namespace of the operator, and the namespaces that it works in.
     pub home: &'a Home,
     /// The path of the log for people.
     pub log: &'a str,
@@ -350,7 +352,7 @@ pub struct Verification<'a> {
 }
 
 impl Verification<'_> {
-    /// What the operator lacks and what it never used, and what could not be read.
+    /// Returns missing permissions, unused permissions, and entries that could not be read.
     pub fn findings(&self, tally: &Tally) -> Diagnostics {
         let mut found = self.broken(tally);
         self.missing(tally, &mut found);
@@ -378,7 +380,7 @@ impl Verification<'_> {
         each.chain(more).map(|broken| broken.help("each line is one JSON object of `audit.k8s.io`")).collect()
     }
 
-    /// What was refused, and what was allowed by others than the declared rules.
+    /// Reports refused requests, and requests that other than the declared rules allowed.
     fn missing(&self, tally: &Tally, found: &mut Diagnostics) {
         let refused = tally.refused.iter().map(|(request, refused)| match refused.count {
             1 => (request, format!("refused in {}:{}", self.log, refused.line)),
@@ -450,7 +452,7 @@ impl Verification<'_> {
         }
     }
 
-    /// What of a marker or rule no request used.
+    /// Reports the part of a marker or rule that no request used.
     fn unused(&self, grants: &[&Grant], tally: &Tally) -> Option<Diagnostic> {
         let (list, _) = unused(grants, |target, verb, atom| {
             let implied = ["approve", "bind", "escalate", "impersonate", "sign"].contains(&verb);
@@ -464,7 +466,7 @@ impl Verification<'_> {
     }
 }
 
-/// What every user of a cluster may do, by `system:basic-user` and the roles of discovery.
+/// Returns true for the permissions of every user, by `system:basic-user` and the roles of discovery.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#discovery-roles>
 fn is_everybodys(permission: &Permission) -> bool {
     match &permission.target {

@@ -1,7 +1,7 @@
-//! What is wrong with markers that can be read: the API server would refuse the rule, or no request would match it.
+//! Errors in markers that can be parsed: the API server would refuse the rule, or no request would match it.
 //!
-//! Refused is what `ValidatePolicyRule` of Kubernetes refuses. What no request matches follows from how the server names
-//! verbs, groups and resources: <https://kubernetes.io/docs/reference/access-authn-authz/authorization/>.
+//! Refusals follow `ValidatePolicyRule` of Kubernetes. Matches follow from the names that the server gives to verbs,
+//! groups and resources: <https://kubernetes.io/docs/reference/access-authn-authz/authorization/>.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::rbac::{REQUEST_VERBS, REVIEWS, URL_VERBS};
 use crate::source::SourceTree;
 use crate::source::marker::{RBAC, nearest};
 
-/// What the server asks besides, about objects that a request refers to.
+/// Verbs that the server checks for objects that a request refers to.
 const OTHER_VERBS: [&str; 7] = ["approve", "attest", "bind", "escalate", "impersonate", "sign", "use"];
 /// Common misspellings of verbs.
 const MISTAKEN_VERBS: [(&str, &str); 9] = [
@@ -119,7 +119,7 @@ impl Check<'_> {
         }
     }
 
-    /// What belongs together in a rule.
+    /// Checks the combination of the arguments.
     fn shape(&mut self) {
         let RbacMarker { groups, resources, resource_names, verbs, urls, namespace, .. } = self.marker;
         if !urls.is_empty() && !namespace.is_empty() {
@@ -307,7 +307,7 @@ impl Check<'_> {
     }
 }
 
-/// Whether a resource is known, in each of the groups that have it, to be in no namespace.
+/// Returns true if a resource is known and cluster-scoped in each of its groups.
 pub(crate) fn is_cluster_wide(groups: &[String], plural: &str) -> bool {
     let in_groups = |group: &str| groups.iter().any(|had| core(had) == group);
     let mut found = BUILTINS.iter().filter(|builtin| builtin.plural == plural && in_groups(builtin.group)).peekable();
@@ -344,7 +344,7 @@ fn is_misspelt(word: &str, meant: &str) -> bool {
     strsim::levenshtein(word, meant) == 1 || sorted(word) == sorted(meant)
 }
 
-/// What to write instead of what can't be a group.
+/// Returns the replacement for an invalid group.
 fn wrong_group(group: &str) -> Option<String> {
     let groups = || BUILTINS.iter().map(|builtin| builtin.group);
     if group.is_empty() || groups().any(|known| known == group) {

@@ -1,4 +1,4 @@
-//! What is declared: the rules that are bound to the operator's `ServiceAccount`, each with the place that gives it.
+//! The declared permissions: the rules that are bound to the operator's `ServiceAccount`, each with its place.
 
 mod account;
 mod names;
@@ -33,7 +33,7 @@ pub struct Grant {
     pub(crate) is_builtin: bool,
 }
 
-/// Where a rule holds.
+/// The namespaces of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GrantScope {
     /// Cluster-wide.
@@ -44,20 +44,20 @@ pub enum GrantScope {
     Namespace(String),
 }
 
-/// Where the operator lives.
+/// The namespace of the operator, and the namespaces that it works in.
 #[derive(Debug, Clone, Default)]
 pub struct Home {
     pub(crate) namespace: Option<String>,
     /// The namespaces that it is confined to; none means all.
     pub(crate) confined: Vec<String>,
-    /// It reads objects of all namespaces, so that what it does in theirs is not done in its own alone.
+    /// The operator reads objects of all namespaces. So its requests in their namespaces go beyond its own one.
     pub(crate) works_everywhere: bool,
     /// Group and plural of the custom kinds that are in no namespace.
     pub(crate) cluster_wide: BTreeSet<(String, String)>,
 }
 
 impl Home {
-    /// Where a rule in a namespace holds; `system` is what kustomizations replace.
+    /// The scope of a rule in a namespace. Kustomizations replace the namespace `system`.
     pub(crate) fn scope(&self, namespace: &str) -> GrantScope {
         match namespace {
             "" | "system" => GrantScope::Own,
@@ -89,15 +89,15 @@ impl Home {
 const NAMELESS: [&str; 2] = ["create", "deletecollection"];
 
 impl Grant {
-    /// Whether a request of the code is allowed. Which object it is about is not known, nor is a namespace that is chosen
-    /// when the operator runs: for these any rule will do, but not a Role for the namespaces of all objects.
+    /// Returns true if a request of the code is allowed. The namespace of an object, or one that is chosen at run time,
+    /// is unknown. Any rule allows requests there, except a Role for requests in all namespaces.
     pub(crate) fn allows(&self, usage: &Usage, home: &Home) -> bool {
         let of_object = usage.scope == RequestScope::OfObject;
         let in_some = self.scope != GrantScope::Everywhere && of_object && home.works_everywhere;
         self.matches(&usage.permission) && self.reaches(&usage.permission, &usage.scope, home) && !in_some
     }
 
-    /// The same wherever it holds.
+    /// Like [`Self::allows`], in any scope.
     pub(crate) fn matches(&self, permission: &Permission) -> bool {
         let mut rule = self.rule.clone();
         if !NAMELESS.contains(&permission.verb.as_str()) {
@@ -135,9 +135,9 @@ pub struct Manifests {
     texts: Vec<String>,
     /// Kind and name of what a patch takes away.
     removed: BTreeSet<(String, String)>,
-    /// What kustomize makes of names.
+    /// The names that kustomize generates.
     names: Names,
-    /// What the answer leaves open.
+    /// Notes about parts that could not be resolved.
     notes: Vec<Diagnostic>,
 }
 
@@ -166,7 +166,7 @@ impl Binding {
 }
 
 impl Manifests {
-    /// What `config/default` of the project in `root` applies, or `config/rbac` when there is no such folder.
+    /// Reads the output of `config/default` of the project in `root`, or of `config/rbac` if there is no such folder.
     pub(crate) fn of_project(root: &Path) -> Result<Self, Problem> {
         let mut manifests = Self::default();
         let mut seen = BTreeSet::new();
@@ -183,7 +183,7 @@ impl Manifests {
         &self.texts
     }
 
-    /// What the answer leaves open.
+    /// Notes about parts that could not be resolved.
     pub(crate) fn notes(&self) -> &[Diagnostic] {
         &self.notes
     }
@@ -338,7 +338,7 @@ impl Manifests {
         named.first().filter(|_| named.len() == 1).map(|name| (*name).clone())
     }
 
-    /// Whether a flag of the operator is set somewhere.
+    /// Returns true if a manifest sets a flag of the operator.
     pub(crate) fn has_flag(&self, flag: &str) -> bool {
         let set = |text: &String| text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(flag));
         self.texts.iter().any(set)
@@ -348,7 +348,7 @@ impl Manifests {
         !self.bindings.is_empty()
     }
 
-    /// Whether a role of this name is bound to the operator.
+    /// Returns true if a role of this name is bound to the operator.
     pub(crate) fn binds(&self, role: &str) -> bool {
         self.bindings.iter().any(|binding| binding.role.1 == role && self.is_of_operator(binding))
     }
@@ -417,7 +417,7 @@ impl Manifests {
         grants
     }
 
-    /// What markers declare. Roles that markers name are other people's unless a binding says that they are the operator's.
+    /// The rules of markers. Roles that markers name belong to others unless a binding gives them to the operator.
     pub(crate) fn of_markers(&self, markers: &[RbacMarker], home: &Home) -> Vec<Grant> {
         let mut grants = Vec::new();
         for marker in markers {

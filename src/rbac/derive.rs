@@ -44,7 +44,7 @@ pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Vec<Doubt>) {
     uses_of(tree, &Question::default())
 }
 
-/// The same where more is known than the source.
+/// Like [`uses`], with facts from outside of the source.
 pub fn uses_of(tree: &SourceTree, question: &Question) -> (Vec<Usage>, Vec<Doubt>) {
     if !tree.request_code() || !tree.request_expansion() {
         return (Vec::new(), Vec::new());
@@ -54,7 +54,7 @@ pub fn uses_of(tree: &SourceTree, question: &Question) -> (Vec<Usage>, Vec<Doubt
     reader.finish()
 }
 
-/// Whether the manager of the project can elect a leader for life, which is a feature of its crate.
+/// Returns true if the project's manager can elect a leader for life, which is a feature of its crate.
 pub(crate) fn leader_for_life(tree: &SourceTree) -> bool {
     let mut dependencies = tree.manifest().dependencies.values();
     dependencies.any(|dependency| dependency.package == runtime::PACKAGE && dependency.features.contains(manager::LIFE))

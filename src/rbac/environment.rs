@@ -1,27 +1,27 @@
-//! What manifests say of environment variables: which of them hold the namespace of the pod.
+//! Environment variables in manifests, especially those that hold the namespace of the pod.
 //!
-//! Templates count as they are: only the lines about one variable have to be understood.
+//! Templates are not rendered: only the lines about one variable must be readable.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What is known of environment variables.
+/// Values of environment variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// Whether a variable holds the namespace of the pod wherever the manifests set it.
+    /// Variables, with true if all manifests set them to the namespace of the pod.
     own: BTreeMap<String, bool>,
     /// The values that the operator is run with; none for one with several.
     values: BTreeMap<String, Option<String>>,
-    /// The same of flags, which begin with `--`.
+    /// Values of flags, which start with `--`.
     flags: BTreeMap<String, Option<String>>,
 }
 
-/// How many folders and files are looked at, and how long a manifest may be.
+/// The maximum number of folders and files, and the maximum length of a manifest.
 const ENTRIES: usize = 20_000;
 const BYTES: u64 = 1 << 20;
 
 impl Environment {
-    /// What the manifests and templates below a folder say.
+    /// Reads the manifests and templates below a folder.
     pub fn below(root: &Path) -> Self {
         let mut environment = Self::default();
         let mut left = ENTRIES;

@@ -16,22 +16,22 @@ pub mod names;
 
 use self::names::{Names, Served};
 
-/// What is compared.
+/// The permissions to compare.
 #[derive(Debug)]
 pub struct Comparison<'a> {
-    /// What the code uses.
+    /// Calls in the code.
     pub usages: &'a [Usage],
-    /// What could not be followed.
+    /// Calls that could not be followed.
     pub doubts: &'a [Doubt],
-    /// What is declared.
+    /// Declared rules.
     pub grants: &'a [Grant],
-    /// What the operator may use besides, when it runs with other flags.
+    /// Permissions of the operator with other flags.
     pub optional: &'a [Permission],
     /// The roles of generated projects that are not needed with the flags of this one.
     pub waived: &'a [&'static str],
     /// The kinds of the code.
     pub served: &'a Served,
-    /// Where the operator lives.
+    /// The namespace of the operator, and the namespaces that it works in.
     pub home: &'a Home,
     /// The permissions are declared in roles that are written by hand.
     pub by_hand: bool,
@@ -47,7 +47,7 @@ pub struct Missing {
     /// The call nearest to the program.
     pub(crate) origin: Origin,
     call: String,
-    /// How many other calls need it.
+    /// The number of other calls that need it.
     others: usize,
     /// A marker allows it, but in another namespace.
     is_elsewhere: bool,
@@ -61,7 +61,7 @@ impl Missing {
         marker(&self.target, &self.namespace, &verbs)
     }
 
-    /// Whether a marker of any namespace names it.
+    /// Returns true if a marker of any namespace names it.
     pub(crate) fn is_in(&self, markers: &[RbacMarker]) -> bool {
         let rules: Vec<PolicyRule> = markers.iter().flat_map(RbacMarker::rules).collect();
         self.verbs.iter().all(|verb| {
@@ -94,7 +94,7 @@ pub(super) fn marker(target: &Target, namespace: &str, verbs: &[&str]) -> String
     PolicyRule::allowing(target, verbs).to_marker(namespace)
 }
 
-/// The same as a rule of a role.
+/// Formats the rule of a role.
 pub(super) fn rule(target: &Target, verbs: &[&str]) -> String {
     let verbs = verbs.join(", ");
     match target {
@@ -109,8 +109,8 @@ pub(super) fn rule(target: &Target, verbs: &[&str]) -> String {
 type Finding = (Code, String, String);
 
 impl Comparison<'_> {
-    /// What is needed and not declared, in the order of the calls: as far as a call in one of the files that are asked about
-    /// needs it. That call is shown, or else the one that is nearest to the program.
+    /// Returns missing permissions, in the order of the calls, if a call in one of the selected files needs them. Each
+    /// has that call as its place, or else the call that is nearest to the program.
     pub fn missing(&self, is_asked: impl Fn(&str) -> bool) -> Vec<Missing> {
         let mut needed: BTreeMap<(&Permission, String), Vec<&Usage>> = BTreeMap::new();
         for usage in self.usages {
@@ -147,8 +147,8 @@ impl Comparison<'_> {
         all.into_values().map(|(missing, _)| missing).collect()
     }
 
-    /// Whether a marker in the same file names what a call needs that could not be followed: something that no call uses
-    /// which could be.
+    /// Returns true if a marker in the same file names a permission that no call uses, and that the doubtful call may
+    /// need.
     pub(crate) fn is_named(&self, doubt: &Doubt) -> bool {
         let beside = self.grants.iter().filter(|grant| grant.role.is_none() && grant.origin.path == doubt.origin.path);
         let unused = beside.flat_map(atoms).filter(|(.., atom)| !self.is_used(atom));
@@ -183,7 +183,7 @@ impl Comparison<'_> {
         used.chain(self.optional).any(|permission| rule.matches(permission))
     }
 
-    /// What of a marker or rule no call uses: what can be removed, and what a call that was not followed may use.
+    /// Returns the unused part of a marker or rule: verbs that can be removed, and verbs that a doubtful call may use.
     fn excess(&self, grants: &[&Grant]) -> [Option<Finding>; 2] {
         let mut is_left = false;
         let mut why = String::new();
@@ -256,7 +256,7 @@ impl Comparison<'_> {
         (!names.is_empty()).then(|| (Code::RbacWildcard, message, self.instead(grants)))
     }
 
-    /// What the code uses of it.
+    /// Formats the used part.
     fn instead(&self, grants: &[&Grant]) -> String {
         let mut used: BTreeMap<(&Target, String), BTreeSet<&str>> = BTreeMap::new();
         for usage in self.usages.iter().filter(|usage| usage.role.is_none()) {
@@ -284,7 +284,7 @@ impl Comparison<'_> {
         format!("the calls that could be followed use:{}", lines.collect::<String>())
     }
 
-    /// What holds everywhere, and is used in known namespaces only.
+    /// Finds a rule for all namespaces whose calls are all in known namespaces.
     fn scope(&self, grants: &[&Grant]) -> Option<Finding> {
         let mut narrow: BTreeSet<(String, String)> = BTreeSet::new();
         for grant in
@@ -319,7 +319,7 @@ impl Comparison<'_> {
     }
 }
 
-/// What of a marker or rule is not used: how it is shown, and its verbs.
+/// Formats the unused part of a marker or rule, with its verbs.
 pub(super) fn unused<'g>(
     grants: &[&'g Grant],
     mut is_unused: impl FnMut(&str, &str, &Grant) -> bool,
@@ -357,9 +357,9 @@ fn atoms(grant: &Grant) -> Vec<(&str, &str, Grant)> {
     atoms
 }
 
-/// Whether a use of it is a request that the code makes: `use`, `bind` and the like are asked about by parts of Kubernetes.
-/// `finalizers` is no subresource that can be requested: the admission
-/// plugin `OwnerReferencesPermissionEnforcement` asks for it when an owner is set.
+/// Returns true if a request in the code uses it. Parts of Kubernetes check `use`, `bind` and similar verbs. No request
+/// has the subresource `finalizers`: the admission plugin `OwnerReferencesPermissionEnforcement` checks it when an
+/// owner is set.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#ownerreferencespermissionenforcement>
 pub(super) fn is_seen_in_code(target: &str, verb: &str) -> bool {
     let requested = verb == "*" || REQUEST_VERBS.contains(&verb) || URL_VERBS.contains(&verb);

@@ -13,7 +13,7 @@ pub struct RbacMarker {
     pub resources: Vec<String>,
     /// Only objects of these names.
     pub resource_names: Vec<String>,
-    /// What may be done.
+    /// Allowed verbs.
     pub verbs: Vec<String>,
     /// Paths that are no resources.
     pub urls: Vec<String>,
@@ -21,7 +21,7 @@ pub struct RbacMarker {
     pub namespace: String,
     /// Empty: the default role.
     pub role_name: String,
-    /// Where it stands.
+    /// Place of the marker.
     pub origin: Origin,
 }
 

@@ -22,7 +22,7 @@ pub fn roles(tree: &SourceTree, role_name: &str) -> (Vec<Value>, Diagnostics) {
     (documents(&markers, &Roles { default_name: role_name, fold: false }), diagnostics)
 }
 
-/// How markers become roles.
+/// Options for roles from markers.
 #[derive(Debug, Clone, Copy)]
 pub struct Roles<'a> {
     /// The name of the role of markers that name none.
@@ -31,7 +31,7 @@ pub struct Roles<'a> {
     pub fold: bool,
 }
 
-/// What a rule is about: two rules with the same key are one. No group and the core group are different things, which
+/// The key of a rule. Rules with the same key are merged. No group and the core group are different keys, which
 /// controller-gen mixes up in a random way.
 type Key = [Vec<String>; 4];
 
@@ -106,7 +106,7 @@ impl FromIterator<PolicyRule> for Rules {
     }
 }
 
-/// What markers, of one package or of several, say as documents: see [`roles`].
+/// Returns the roles of markers, of one package or of several, as documents: see [`roles`].
 pub fn documents(markers: &[RbacMarker], how: &Roles<'_>) -> Vec<Value> {
     let mut by_place: BTreeMap<(&str, &str), Rules> = BTreeMap::new();
     for marker in markers {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::Origin;
 
-/// What the server makes of requests about resources.
+/// Verbs of requests about resources.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>
 pub(crate) const REQUEST_VERBS: [&str; 8] =
     ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
@@ -24,7 +24,8 @@ pub(crate) const REVIEWS: &[(&str, &str, &str, bool)] = &[
     ("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews", false),
 ];
 
-/// Whether every authenticated user may do so, by the roles `system:discovery` and `system:public-info-viewer` of every cluster.
+/// Returns true if every authenticated user may do so, by the roles `system:discovery` and `system:public-info-viewer`
+/// of every cluster.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#discovery-roles>
 pub(crate) fn is_discovery(verb: &str, path: &str) -> bool {
     const URLS: &str = "/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/";
@@ -44,37 +45,37 @@ pub struct PolicyRule {
     pub names: Vec<String>,
     /// Paths that are no resources; a last `*` stands for whatever follows.
     pub urls: Vec<String>,
-    /// What may be done; `*` stands for everything.
+    /// Allowed verbs; `*` stands for all.
     pub verbs: Vec<String>,
 }
 
-/// What one request needs.
+/// The permission that one request needs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Permission {
-    /// What the request is about.
+    /// The target of the request.
     pub target: Target,
-    /// What is done with it, such as `patch`.
+    /// The verb, such as `patch`.
     pub verb: String,
 }
 
 /// One request that the code may make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// What the request needs.
+    /// The permission that the request needs.
     pub permission: Permission,
-    /// Where.
+    /// The scope of the request.
     pub scope: RequestScope,
     /// The call as people know it, such as `Api<Pod>::list`.
     pub call: String,
     /// The call in the source.
     pub origin: Origin,
-    /// How far the call is from the program: 0 in a binary, 1 in the library of its package, 2 in another package.
+    /// Distance of the call from the program: 0 in a binary, 1 in the library of its package, 2 in another package.
     pub distance: u8,
     /// The role that every generated project has for this, besides the one that its markers make.
     pub role: Option<&'static str>,
 }
 
-/// Where a request reads or writes.
+/// The scope of a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestScope {
     /// In all namespaces, or about objects that are in none.
@@ -89,7 +90,7 @@ pub enum RequestScope {
     OfObject,
 }
 
-/// What a request is about.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// Objects of the API.
@@ -132,7 +133,7 @@ impl fmt::Display for Target {
 }
 
 impl PolicyRule {
-    /// Whether the rule allows a request; what it allows is the same in every namespace that its role is bound in.
+    /// Returns true if the rule allows a request. The answer is the same in every namespace that binds its role.
     ///
     /// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources>
     pub fn grants(&self, permission: &Permission) -> bool {
@@ -156,7 +157,7 @@ impl PolicyRule {
         self.resources.iter().any(|had| had == "*" || had == resource || of_all.as_ref() == Some(had))
     }
 
-    /// Whether it allows something, and all of it is allowed by this rule too.
+    /// Returns true if the other rule allows something, and this rule allows all of it.
     pub(crate) fn includes(&self, other: &Self) -> bool {
         let about_resources = !other.groups.is_empty() && !other.resources.is_empty();
         let names = self.names.is_empty()
@@ -172,7 +173,7 @@ impl PolicyRule {
             && urls
     }
 
-    /// As a manifest has it; what is no list of strings is empty.
+    /// Reads a rule of a manifest. Values that are not a list of strings are empty.
     pub fn from_json(rule: &Value) -> Self {
         let list = |key: &str| {
             let items = rule[key].as_array().into_iter().flatten();
@@ -197,7 +198,7 @@ impl PolicyRule {
         self
     }
 
-    /// What allows these verbs on a target, and nothing else.
+    /// Makes a rule that allows these verbs on a target, and nothing else.
     pub(crate) fn allowing(target: &Target, verbs: &[&str]) -> Self {
         let mut rule = Self { verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(), ..Self::default() };
         match target {
@@ -276,7 +277,7 @@ fn has(list: &[String], wanted: &str) -> bool {
     list.iter().any(|had| had == "*" || had == wanted)
 }
 
-/// Whether the URL of a rule stands for a path, or for all that another one with a `*` at its end stands for.
+/// Returns true if the URL of a rule matches a path, or all paths of a pattern that ends in `*`.
 fn matches_url(url: &str, path: &str) -> bool {
     match url.strip_suffix('*') {
         Some(_) => path.starts_with(url.trim_end_matches('*')),

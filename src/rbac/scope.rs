@@ -1,7 +1,7 @@
-//! Where the permissions of an operator hold that may not work everywhere: Roles and their bindings.
+//! Roles and bindings of an operator that may work in some namespaces only.
 //!
-//! PROJECT says where; markers say what. `role.yaml` is for the operator's own namespace, which kustomize puts into it. What
-//! is in other namespaces stands in a kustomization around that one, with the names that things have in the end.
+//! PROJECT names the namespaces, markers the permissions. `role.yaml` is for the operator's own namespace, which
+//! kustomize sets. Objects of other namespaces are in a kustomization around that one, with their final names.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use super::role::{Rules, document};
 use super::{check, quoted};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
-/// Where an operator works, and what its objects are called there.
+/// The namespaces of an operator, and the names of its objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OperatorScope {
     /// Its own namespace.
     pub own: String,
-    /// What stands before the names of its objects.
+    /// The prefix of the names of its objects.
     pub prefix: String,
     /// The namespaces it is confined to; `None` when it works in the whole cluster.
     pub confined_to: Option<Vec<String>>,

@@ -51,6 +51,7 @@ impl<K: Object> Objects<K> {
     ///     Ok(made.change != Change::Foreign)
     /// }
     /// ```
+    // +requests: of=K, verbs=create
     pub async fn create(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
         visit::check_owner(desired)?;
         let key = ObjectKey::of(desired);

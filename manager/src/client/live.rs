@@ -52,6 +52,7 @@ impl<K: Object> Objects<K> {
     ///     Ok(secrets.get_live("default", "sample").await?.is_some())
     /// }
     /// ```
+    // +requests: of=K, verbs=get
     pub async fn get_live<'a>(
         &self,
         namespace: impl Into<Option<&'a str>>,
@@ -80,6 +81,7 @@ impl<K: Object> Objects<K> {
     ///     Ok(())
     /// }
     /// ```
+    // +requests: of=K, verbs=patch
     pub async fn patch<P: Serialize + Debug>(
         &self,
         object: &K,
@@ -118,6 +120,7 @@ impl<K: Object> Objects<K> {
     ///     jobs.delete(job, &DeleteParams::background()).await
     /// }
     /// ```
+    // +requests: of=K, verbs=delete
     pub async fn delete(&self, object: &K, params: &DeleteParams) -> kube::Result<bool> {
         let key = ObjectKey::of(object);
         let mut params = params.clone();
@@ -161,6 +164,7 @@ impl<K: Object> Objects<K> {
     ///     maps.publish(map, EventType::Warning, "NoPort", note).await;
     /// }
     /// ```
+    // +requests: of=events.events.k8s.io, verbs=create;patch
     pub async fn publish(&self, object: &K, type_: EventType, reason: &str, note: &str) {
         let about = object.object_ref(&self.cache.kind.dynamic);
         event::publish(&self.recorder, &about, type_, ("Reconcile", reason), note).await;

@@ -442,6 +442,7 @@ impl<K: Object> Objects<K> {
     ///     Ok(())
     /// }
     /// ```
+    // +requests: of=K, verbs=create;patch
     pub async fn apply(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
         visit::check_owner(desired)?;
         let key = ObjectKey::of(desired);
@@ -666,6 +667,7 @@ impl<K: Object> Objects<K> {
     ///     Ok(change == StatusChange::Written)
     /// }
     /// ```
+    // +requests: of=K, subresource=status, verbs=patch
     pub async fn apply_status<S>(
         &self,
         object: &K,
@@ -723,6 +725,7 @@ impl<K: Object> Objects<K> {
     ///     maps.add_finalizer(map, "example.com/finalizer").await
     /// }
     /// ```
+    // +requests: of=K, verbs=patch
     pub async fn add_finalizer(&self, object: Arc<K>, finalizer: &str) -> kube::Result<Arc<K>> {
         let mut finalizers = object.finalizers().to_vec();
         if finalizers.iter().any(|present| present == finalizer) {
@@ -744,6 +747,7 @@ impl<K: Object> Objects<K> {
     ///     maps.remove_finalizer(map, "example.com/finalizer").await
     /// }
     /// ```
+    // +requests: of=K, verbs=patch
     pub async fn remove_finalizer(&self, object: &K, finalizer: &str) -> kube::Result<()> {
         let mut finalizers = object.finalizers().to_vec();
         finalizers.retain(|present| present != finalizer);

@@ -48,6 +48,7 @@ impl<K: Object> Objects<K> {
     ///     reconciled.await?
     /// }
     /// ```
+    // +requests: of=K, verbs=patch
     pub async fn finalizer<Reconcile, Running, Error>(
         &self,
         object: Arc<K>,

@@ -22,7 +22,7 @@ impl Account {
             && (self.namespace == other.namespace || namespaces.iter().any(|namespace| namespace.is_empty()))
     }
 
-    /// It is one of these.
+    /// Returns true if the accounts contain it.
     pub(super) fn is_among(&self, accounts: &BTreeSet<Self>) -> bool {
         accounts.iter().any(|account| self.fits(account))
     }

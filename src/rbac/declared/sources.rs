@@ -1,4 +1,4 @@
-//! What `--role` names: a file, a kustomization, a Helm chart or a folder of manifests.
+//! The sources that `--role` names: a file, a kustomization, a Helm chart or a folder of manifests.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Origin, Problem};
 
 const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 const CHART: &str = "Chart.yaml";
-/// How many files of a folder are read.
+/// The maximum number of files that are read of a folder.
 const FILES: usize = 5_000;
 
 /// The kustomization of a folder, if it has one.
@@ -18,7 +18,7 @@ pub(super) fn kustomization_of(folder: &Path) -> Option<PathBuf> {
 }
 
 impl Manifests {
-    /// What the files and folders that `--role` names declare; paths are shown relative to `root`.
+    /// Reads the roles in the files and folders that `--role` names; paths are shown relative to `root`.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Manifests {
                 Problem::new(format!("more than {FILES} manifests below `{}`", folder.display()))
                     .help("name the folder with the roles")
             })?;
-            // What is not a manifest of a role may be anything: values, a workflow, a template of another tool.
+            // Other YAML files may be anything: values, a workflow, a template of another tool.
             if has_role(&std::fs::read_to_string(&path).unwrap_or_default()) {
                 self.file(root, &path)?;
             } else {

@@ -38,7 +38,7 @@ struct Call<'e> {
     arguments: Vec<&'e Expr>,
     /// The types of the first arguments, as far as they are known.
     types: Vec<Ty>,
-    /// What is done with the result takes this type.
+    /// The expected type of the result.
     expected: Ty,
     receiver: Option<&'e Expr>,
     /// Its result is a future that is waited for.
@@ -57,7 +57,7 @@ impl Call<'_> {
     }
 }
 
-/// What a path in the place of a function means.
+/// The meaning of a path in the place of a function.
 enum Callee {
     Free(FunctionId),
     /// An associated function or variant of a type.
@@ -146,7 +146,7 @@ impl Reader<'_> {
         self.arguments_with(frame, call, &[]);
     }
 
-    /// The same, where functions among them are called with `inputs`.
+    /// Like [`Self::arguments_of`], but calls functions among the arguments with `inputs`.
     fn arguments_with(&mut self, frame: &mut Frame, call: &mut Call<'_>, inputs: &[Ty]) {
         while let Some(expr) = call.arguments.get(call.types.len()).copied() {
             let ty = self.argument(frame, expr, &Ty::Unknown, inputs);
@@ -183,7 +183,7 @@ impl Reader<'_> {
         let mut signature = self.types.signature(id, receiver.clone(), Some(&call.explicit));
         self.infer_trait(frame, receiver.as_ref(), call, &signature);
         self.unify(&signature.output, &call.expected);
-        // What closures are called with may follow from the other arguments.
+        // The other arguments may decide the parameter types of closures.
         for closures in [false, true] {
             for (position, ty) in signature.parameters.iter_mut().enumerate() {
                 let Some(expr) = call.arguments.get(position).copied() else { break };
@@ -319,7 +319,7 @@ impl Reader<'_> {
             Ty::Root(_) | Ty::Foreign(..) if matches!(&*name, "api_resource" | "erase") => {
                 self.types.dynamic(ty).unwrap_or(Ty::Unknown)
             }
-            // What a string is made of is known of the string.
+            // Strings carry their origin.
             Ty::Foreign(Foreign::String, _) if &*name == "from" && call.get(0).is_known_text() => call.get(0),
             Ty::Unknown | Ty::Many(_) | Ty::Map(_) | Ty::Api(..) | Ty::Infer(_) => self.wrapped(ty, call),
             Ty::Foreign(found, _) => {
@@ -373,11 +373,11 @@ impl Reader<'_> {
         if let Some(id) = self.types.method(&receiver, &call.name)
             && self.types.index.get(id).takes_self()
         {
-            if let Ty::Item(item, parts) = &receiver
+            if let Ty::Item(item, _) = &receiver
                 && let Some(of) = self.manager_of(*item)
                 && self.types.index.get(id).block.is_none()
             {
-                return self.manager_method(frame, of, *item, parts, call);
+                return self.manager_method(frame, of, id, receiver, call);
             }
             let id = self.implementation(frame, id, &receiver, call);
             return self.call_function(frame, id, Some(receiver), call);
@@ -418,7 +418,7 @@ impl Reader<'_> {
             Ty::Map(value) => Ty::Tuple(vec![Ty::Unknown, (**value).clone()]),
             other => other.clone(),
         };
-        // What a closure is given: the value, or each element; twice where it folds.
+        // The inputs of a closure: the value, or each element; two inputs for a fold.
         let inputs = match &*call.name {
             "map_err" | "unwrap_or_else" | "or_else" | "ok_or_else" | "inspect_err" | "get_or_init" => vec![],
             "fold" | "try_fold" | "scan" if call.len() == 2 => {
@@ -532,8 +532,8 @@ impl Reader<'_> {
         self.doubt(call.location, Cause::Unread(message));
     }
 
-    /// Whether a method with a plain name, such as `get`, may be one of `Api`: it is waited for where requests can be made,
-    /// and either the receiver is called so, or parameters are left as they are.
+    /// Returns true if a method with a plain name, such as `get`, may be one of `Api`: the call is awaited where
+    /// requests can be made, and the name of the receiver says so, or the parameters are defaults.
     fn is_plausible(&self, frame: &Frame, call: &Call<'_>) -> bool {
         let named = call
             .receiver
@@ -575,7 +575,7 @@ fn publishes(call: &Call<'_>) -> bool {
     matches!(call.len(), 1 | 2) && (given || (call.awaited && named()))
 }
 
-/// What a value is called: a variable, a field, or the function that returns it.
+/// The name of a value: a variable, a field, or the function that returns it.
 fn name_of(expr: &Expr) -> Option<String> {
     match peeled(expr) {
         Expr::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),

@@ -58,7 +58,7 @@ impl Cause {
         }
     }
 
-    /// Whether the request may be about a resource, with its subresource: of some causes, the kind is known.
+    /// Returns true if the request may be about a resource, with its subresource. Some causes know the kind.
     pub(crate) fn may_be_about(&self, groups: &[String], resource: &str) -> bool {
         let (plural, sub) = resource.split_once('/').map_or((resource, None), |(plural, sub)| (plural, Some(sub)));
         let (of, has_sub) = match self {

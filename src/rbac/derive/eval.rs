@@ -1,4 +1,4 @@
-//! What statements, patterns and expressions mean, in the order in which they run.
+//! Evaluation of statements, patterns and expressions, in execution order.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ impl Reader<'_> {
                     let is_value = last && semicolon.is_none();
                     let found = self.expr(frame, inner, if is_value { expected } else { &Ty::Unknown });
                     if self.ends(&frame.scope, inner) {
-                        // What follows is not reached.
+                        // Code after this statement is unreachable.
                         value = Ty::Never;
                         break;
                     }
@@ -125,7 +125,7 @@ impl Reader<'_> {
             Expr::Call(call) => self.call(frame, call, expected),
             Expr::MethodCall(call) => self.method_call(frame, call, false, expected),
             Expr::Reference(inner) => {
-                // What is borrowed may be changed through the reference.
+                // A mutable borrow may change the field.
                 if let (Some(_), Expr::Field(field)) = (&inner.mutability, &*inner.expr) {
                     self.fields.taint(&member(&field.member));
                 }
@@ -400,7 +400,7 @@ impl Reader<'_> {
         match &*inner.left {
             Expr::Path(path) => {
                 if let Some(name) = path.path.get_ident() {
-                    // What was there before may be there still, when this is one of two branches.
+                    // In one of two branches, the earlier value may remain.
                     let joined = self.resolve(&declared).join(&value);
                     frame.assign(&name.to_string(), joined);
                 }

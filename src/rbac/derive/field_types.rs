@@ -40,7 +40,7 @@ impl Reader<'_> {
         match self.resolve(ty) {
             tuple @ Ty::Tuple(_) => name.parse().map_or(Ty::Unknown, |position| tuple.part(position)),
             Ty::Many(element) if name == "items" => Ty::Many(element),
-            // What `Client::default_namespace` says, too: kube-client/src/config/mod.rs.
+            // Same value as `Client::default_namespace`: kube-client/src/config/mod.rs.
             Ty::Foreign(Foreign::Kube(Kube::Config), _) if name == "default_namespace" => Ty::OwnNamespace,
             Ty::Root(item) => {
                 let scope = NameScope::new(self.tree.module(item));

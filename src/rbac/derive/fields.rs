@@ -91,7 +91,7 @@ impl Fields {
         self.tainted.insert(field.to_owned());
     }
 
-    /// What is known of a field beyond its type.
+    /// The value of a field, beyond its type.
     pub(super) fn get(&self, item: ItemRef, field: &str) -> Ty {
         let key = (item, field.to_owned());
         self.certain.get(&key).or_else(|| self.values.get(&key)).cloned().unwrap_or(Ty::Unknown)
@@ -115,7 +115,7 @@ fn last(field: &str) -> &str {
     field.rsplit('.').next().unwrap_or(field)
 }
 
-/// Whether no derive constructs values of the type.
+/// Returns true if no derive constructs values of the type.
 fn is_made_here(tree: &SourceTree, item: ItemRef) -> bool {
     let (Item::Struct(syn::ItemStruct { attrs, .. }) | Item::Enum(syn::ItemEnum { attrs, .. })) = tree.item(item)
     else {

@@ -1,4 +1,4 @@
-//! What runs have found out: requests, and what could not be followed.
+//! Findings of runs: requests, and calls that could not be followed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +29,10 @@ struct Request {
     call: String,
     role: Option<&'static str>,
 }
+
+/// Kind, subresource and verb.
+#[cfg(test)]
+pub(super) type FoundRequest<'f> = (Ty, Option<&'f str>, &'f str);
 
 /// `Api<K>::get` is shown with the kind, or without.
 fn without_kind(call: &str) -> String {
@@ -89,6 +93,19 @@ impl Findings {
     /// A run knows what a call is.
     pub(super) fn clear(&mut self, site: Site) {
         self.clear.insert((site.location.key(), site.run));
+    }
+
+    /// The findings of some runs.
+    #[cfg(test)]
+    pub(super) fn of_runs(&self, runs: &BTreeSet<RunId>, types: &Lowering<'_>) -> (Vec<FoundRequest<'_>>, Vec<Doubt>) {
+        let is_in = |site: Site| site.run.is_some_and(|run| runs.contains(&run));
+        let requests = self.requests.iter().filter(|found| is_in(found.site));
+        let requests = requests.map(|found| (found.kind.clone(), found.sub.as_deref(), &*found.verb)).collect();
+        let doubts = self.doubts.iter().filter(|(site, _)| is_in(*site)).map(|(site, cause)| Doubt {
+            origin: types.tree.origin(site.location.module, site.location.span),
+            cause: cause.clone(),
+        });
+        (requests, doubts.collect())
     }
 
     /// The answer, in the order of the source.
@@ -189,7 +206,7 @@ impl Findings {
     }
 }
 
-/// How far code is from the program: in a binary, in the library of its package, in another package.
+/// The distance of code from the program: in a binary, in the library of its package, in another package.
 fn distance(tree: &SourceTree, module: ModuleId) -> u8 {
     match (tree.is_own(module), tree.is_lib(module)) {
         (true, false) => 0,

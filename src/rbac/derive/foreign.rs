@@ -54,7 +54,7 @@ kube! {
 }
 
 impl Kube {
-    /// Whether only methods of `Api` take it.
+    /// Returns true if only methods of `Api` take it.
     pub(super) fn is_params(&self) -> bool {
         const PARAMS: &str = "AttachParams DeleteParams EvictParams GetParams ListParams LogParams Patch PatchParams \
                               PostParams WatchParams";

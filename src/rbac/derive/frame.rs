@@ -1,4 +1,4 @@
-//! Where the code is that is being run, and the state of its function.
+//! The place of the code that is being run, and the state of its function.
 
 use std::collections::BTreeMap;
 

@@ -39,7 +39,7 @@ impl<'a> ImplBlock<'a> {
     }
 }
 
-/// What a method belongs to.
+/// The owner of a method.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Owner<'a> {
     /// With the trait of the tree that it implements.

@@ -11,12 +11,12 @@ use super::foreign::{Foreign, Kube};
 use super::resource::Resource;
 use super::types::Ty;
 
-/// What is known of resources.
+/// Rust types and their resources.
 #[derive(Debug)]
 pub(super) struct Kinds<'a> {
     tree: &'a SourceTree,
     builtins: Vec<Builtin>,
-    /// What the tree says by hand that a type is.
+    /// Resources of handwritten `impl Resource` blocks.
     pub(super) declared: BTreeMap<ItemRef, Resource>,
     /// Types that are of the same resource as another one.
     pub(super) inherited: BTreeMap<ItemRef, Ty>,

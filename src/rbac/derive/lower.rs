@@ -1,4 +1,4 @@
-//! What a type in the source means.
+//! Lowering of types in the source.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use super::manager;
 use super::table;
 use super::types::{Generics, Inferred, Ty};
 
-/// Where a name is looked up.
+/// The scope of name resolution.
 #[derive(Debug, Clone)]
 pub(super) struct NameScope {
     pub(super) module: ModuleId,
@@ -43,7 +43,7 @@ impl NameScope {
     }
 }
 
-/// What types and names in the source mean.
+/// Lowers types and resolves names of the source.
 pub(super) struct Lowering<'a> {
     pub(super) tree: &'a SourceTree,
     pub(super) kinds: Kinds<'a>,
@@ -51,9 +51,9 @@ pub(super) struct Lowering<'a> {
     pub(super) inferred: Inferred,
     /// The types of `impl` blocks, with their parameters open.
     pub(super) blocks: BTreeMap<ImplId, Ty>,
-    /// What each type of the tree holds, see [`Self::declared_parts`].
+    /// Types inside of each type of the tree, see [`Self::declared_parts`].
     held: BTreeMap<ItemRef, Vec<Ty>>,
-    /// How deep an alias, a constant or `Deref` is followed.
+    /// Depth of the current alias, constant or `Deref` chain.
     pub(super) depth: usize,
 }
 
@@ -260,7 +260,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What a type of the tree or a resource has as an associated type.
+    /// The associated type of a type of the tree or of a resource.
     pub(super) fn associated_type(
         &mut self,
         of: &Ty,
@@ -342,7 +342,7 @@ impl<'a> Lowering<'a> {
         let scope = NameScope::new(self.tree.module(item));
         let mut parts = Vec::new();
         for field in fields {
-            // What others hold stands in the place of their types, so that a circle ends.
+            // Replace nested types by their parts, so that a circle ends.
             match self.lower(&scope, &field.ty) {
                 Ty::Item(inner, arguments) => {
                     parts.extend(self.declared_parts(inner));
@@ -412,7 +412,7 @@ impl<'a> Lowering<'a> {
         found
     }
 
-    /// What bounds say of the shape of a value: a future is its output, an iterator is many.
+    /// The shape of a value by its bounds: a future is its output, an iterator is many.
     pub(super) fn bounds<P>(&mut self, scope: &NameScope, bounds: &Punctuated<TypeParamBound, P>) -> Option<Ty> {
         bounds.iter().find_map(|bound| {
             let TypeParamBound::Trait(bound) = bound else { return None };

@@ -65,7 +65,7 @@ impl Lowering<'_> {
                 None => {}
             }
         }
-        // What is implemented for every type comes before what the trait says itself.
+        // A blanket implementation comes before the default of the trait.
         let by_both = matches!((default, blanket), (Some((_, one)), Some((_, other))) if one == other);
         let found = if by_both { blanket } else { default.or(blanket) };
         found.map(|(id, _)| id)
@@ -97,7 +97,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What a collection holds.
+    /// The element type of a collection.
     pub(super) fn element(&self, ty: &Ty) -> Ty {
         match self.inferred.resolve(ty) {
             Ty::Many(element) => (*element).clone(),
@@ -121,7 +121,7 @@ impl Lowering<'_> {
         (element != Ty::Unknown).then(|| Ty::many(element))
     }
 
-    /// What `Deref` makes of a type of the tree.
+    /// The target type of `Deref` for a type of the tree.
     pub(super) fn deref(&mut self, ty: &Ty) -> Option<Ty> {
         for block in self.index.derefs.clone() {
             let of = self.implemented(block);

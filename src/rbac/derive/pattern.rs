@@ -1,4 +1,4 @@
-//! What the names in a pattern stand for.
+//! Bindings of patterns.
 
 use syn::punctuated::Punctuated;
 use syn::{Item, Member, Pat, Token};

@@ -1,4 +1,4 @@
-//! What is used → roles and markers that allow it.
+//! Roles and markers that allow the used permissions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,8 @@ pub fn roles(usages: &[Usage], role_name: &str, home: &OperatorScope) -> (Vec<Va
     (role::documents(&declared, &Roles { default_name: role_name, fold: false }), found)
 }
 
-/// The same as `+kubebuilder:rbac` markers, one a rule, without what generated projects have roles of their own for.
-/// A marker without a namespace holds where the operator works.
+/// Returns `+kubebuilder:rbac` markers, one a rule, without permissions that roles of generated projects allow. A
+/// marker without a namespace holds where the operator works.
 pub fn markers(usages: &[Usage], home: &OperatorScope) -> Vec<String> {
     let usages: Vec<Usage> = usages.iter().filter(|usage| usage.role.is_none()).cloned().collect();
     let mut lines = Vec::new();

@@ -2,18 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rbac::Usage;
+use crate::rbac::{RequestScope, Usage};
 use crate::source::{ItemRef, SourceTree};
 
 use super::doubt::{Cause, Doubt};
 use super::fields::Fields;
+#[cfg(test)]
+use super::findings::FoundRequest;
 use super::findings::{Findings, Site};
 use super::foreign::{Foreign, Kube};
 use super::frame::{Frame, Location};
 use super::index::FunctionId;
 use super::lower::{Lowering, NameScope};
 use super::macros::calls;
-use super::manager::{self, ManagerType};
+use super::manager::{self, ManagerRequest, ManagerType, Requested};
 use super::question::Question;
 use super::resource::Resource;
 use super::runs::{Call, Live, Runs};
@@ -21,14 +23,14 @@ use super::signature::Signature;
 use super::spelling::spelling;
 use super::types::Ty;
 
-/// How many calls of one function are distinguished by their types.
+/// The number of calls of one function that are distinguished by their types.
 const RUNS: usize = 200;
-/// How many of them are distinguished by strings as well.
+/// The number of calls that are distinguished by strings as well.
 const TEXTS: usize = 60;
-/// How deep calls are followed.
+/// The maximum depth of calls.
 const DEPTH: usize = 40;
 
-/// How long a chain of `Deref`s is followed: it may be a circle.
+/// The maximum length of a chain of `Deref`s, which may be a circle.
 pub(super) const DEREFS: usize = 32;
 /// Passes over all functions, at most.
 const PASSES: usize = 4;
@@ -192,7 +194,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a call returns; the requests of the function are those of the call.
+    /// Returns the result of a call. The requests of the function are those of the call.
     fn run(&mut self, signature: Signature) -> Ty {
         let Signature { id, mut scope, parameters, output } = signature;
         let function = self.types.index.get(id).clone();
@@ -248,7 +250,7 @@ impl<'a> Reader<'a> {
         }
         let start = self.later.len();
         let value = self.block(&mut frame, block, &output);
-        // What is returned may say what the type arguments of calls are.
+        // The returned value may decide the type arguments of calls.
         self.unify(&output, &value);
         self.unify(&output, &frame.returned);
         self.run_later(start);
@@ -274,9 +276,15 @@ impl<'a> Reader<'a> {
         self.findings.request(self.site(location), &api, verbs, sub, call, None);
     }
 
-    /// Notes requests that a role of every generated project allows.
-    pub(super) fn request_in(&mut self, role: &'static str, location: Location, api: &Ty, verbs: &[&str], call: &str) {
-        self.findings.request(self.site(location), api, verbs, None, call, Some(role));
+    /// Records the requests of a call of the manager. Its receiver or type argument has the kind.
+    pub(super) fn manager_request(&mut self, location: Location, request: &ManagerRequest, kind: &Ty, call: &str) {
+        let (kind, scope) = match &request.of {
+            Requested::Parameter(_) => (kind.clone(), RequestScope::Cluster),
+            Requested::Resource(resource, scope) => (Ty::dynamic([resource.clone()]), scope.clone()),
+        };
+        let api = self.resolve(&Ty::reaching(kind, scope));
+        let ManagerRequest { verbs, subresource, role, .. } = request;
+        self.findings.request(self.site(location), &api, verbs, *subresource, call, *role);
     }
 
     pub(super) fn doubt(&mut self, location: Location, cause: Cause) {
@@ -292,6 +300,12 @@ impl<'a> Reader<'a> {
     pub(super) fn finish(self) -> (Vec<Usage>, Vec<Doubt>) {
         let live = self.live();
         self.findings.finish(&self.types, &live)
+    }
+
+    /// The requests and doubts of a function that is called by itself, with those of the functions that it calls.
+    #[cfg(test)]
+    pub(super) fn reached(&self, id: FunctionId) -> (Vec<FoundRequest<'_>>, Vec<Doubt>) {
+        self.findings.of_runs(&self.runs.of_root(id), &self.types)
     }
 
     /// The runs that count for what is asked about.

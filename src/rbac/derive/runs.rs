@@ -53,7 +53,7 @@ impl Runs {
         self.stack.len()
     }
 
-    /// How often a function is on the call stack.
+    /// The number of times that a function is on the call stack.
     pub(super) fn recursion(&self, function: FunctionId) -> usize {
         self.stack.iter().filter(|run| self.all[run.0].function == function).count()
     }
@@ -127,6 +127,15 @@ impl Runs {
         Live { live, by_itself }
     }
 
+    /// The run of a function without a caller, with the runs that it reaches.
+    #[cfg(test)]
+    pub(super) fn of_root(&self, function: FunctionId) -> BTreeSet<RunId> {
+        let roots = self.roots.iter().copied().filter(|run| self.all[run.0].function == function).collect();
+        let mut reached = BTreeSet::new();
+        self.reach(roots, &mut reached);
+        reached
+    }
+
     fn reach(&self, mut open: Vec<RunId>, reached: &mut BTreeSet<RunId>) {
         while let Some(run) = open.pop() {
             if reached.insert(run) {
@@ -143,13 +152,13 @@ pub(super) struct Live {
     by_itself: BTreeSet<RunId>,
 }
 
-/// Whether a finding of a run counts.
+/// The weight of a finding of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
     Counts,
-    /// It counts where no counting run has a finding at the location.
+    /// Counts where no counting run has a finding at the location.
     Otherwise,
-    /// It belongs to another program.
+    /// Belongs to another program.
     Nothing,
 }
 

@@ -39,7 +39,7 @@ pub(super) fn spelling(index: &Index<'_>) -> BTreeSet<FunctionId> {
     }
 }
 
-/// How calls name a function: by itself, below its type, or as a method.
+/// Names of a function in calls: by itself, below its type, or as a method.
 fn called(function: &Function<'_>) -> Vec<String> {
     let name = function.name();
     let owner = match function.owner {
@@ -54,7 +54,7 @@ fn called(function: &Function<'_>) -> Vec<String> {
     names
 }
 
-/// What a body names.
+/// Names in a body.
 #[derive(Debug, Default)]
 struct Mentions {
     names: BTreeSet<String>,

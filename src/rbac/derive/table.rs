@@ -1,10 +1,9 @@
-//! Which requests a call makes: kube's `Api`, its runtime, its client, and the manager of generated projects.
+//! The requests of calls: kube's `Api`, its runtime and its client. Calls of the `manager` are in `manager.rs`.
 //!
 //! Read from the sources of kube 5, whose paths each part names; the verbs are those that the API server derives from
 //! method and path: <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>.
 
 use super::foreign::Kube;
-use super::manager::ManagerType;
 use crate::rbac::RequestScope;
 
 /// A call of a method of `kube::Api`, or of a function that is given one.
@@ -27,7 +26,7 @@ pub(super) enum Sub {
     First,
 }
 
-/// What a call returns.
+/// The result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// An object of the kind.
@@ -152,7 +151,7 @@ pub(super) fn is_plain(name: &str) -> bool {
     PLAIN.split_ascii_whitespace().any(|plain| plain == name)
 }
 
-/// What feeds a watch: kube-runtime/src/watcher.rs. A streaming list is a `watch` alone.
+/// Verbs of a watch: kube-runtime/src/watcher.rs. A streaming list is a `watch` alone.
 pub(super) const WATCH: &[&str] = &["list", "watch"];
 
 /// The functions of kube-runtime: watcher.rs, finalizer.rs (JSON patches), wait.rs.
@@ -172,7 +171,7 @@ pub(super) fn is_function(path: &[String]) -> bool {
     super::foreign::is_kube(path) && path.last().is_some_and(|last| FUNCTIONS.iter().any(|known| known.name == last))
 }
 
-/// What a method of a type of kube or of kubert means.
+/// The meaning of a method of a type of kube or of kubert.
 #[derive(Debug)]
 pub(super) enum KubeCall {
     /// Watches what the `Api` in the first argument reaches, and returns the receiver.
@@ -236,22 +235,22 @@ pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<Kub
     })
 }
 
-/// What a function of another crate than kube does with its arguments.
+/// The use of arguments by a function of another crate than kube.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Foreign {
     /// `Some`, `Ok`: it is the value in it.
     Wraps,
     /// `Err`, `None`: no value comes from there.
     Fails,
-    /// It is the argument at this position, or what this function returns.
+    /// Returns the argument at this position, or the result of this function.
     Argument(usize),
-    /// It is all of them.
+    /// Returns all of them.
     All,
-    /// It is the value of an environment variable.
+    /// Returns the value of an environment variable.
     Variable,
-    /// It is the text of a file.
+    /// Returns the text of a file.
     File,
-    /// It is parsed: a value of the type that is wanted.
+    /// Parses a value of the expected type.
     Parsed,
     /// Nothing that matters comes of it.
     Nothing,
@@ -281,9 +280,9 @@ pub(super) fn foreign(path: &[String]) -> Foreign {
     }
 }
 
-/// What tells of what happens, of k8s-openapi: kube-runtime/src/events.rs.
+/// The type of events, of k8s-openapi: kube-runtime/src/events.rs.
 pub(super) const EVENT: &str = "api::events::v1::Event";
-/// What elections are about, of k8s-openapi.
+/// The type of leader election, of k8s-openapi.
 pub(super) const LEASE: &str = "api::coordination::v1::Lease";
 
 /// A function of a crate for leader election, with what all of the election requests.
@@ -359,134 +358,12 @@ pub(super) fn election(of: &str, function: &str, arguments: usize) -> Option<&'s
     ELECTIONS.iter().find(is)
 }
 
-/// What a method of the manager of generated projects, the crate `manager`, requests: of what, verbs, subresource.
-pub(super) type ManagerRequest = (Requested, &'static [&'static str], Option<&'static str>);
-
-/// What a request of the manager is about; a role is one of generated projects that allows it.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Requested {
-    /// Objects of the kind of the receiver, or of the type argument.
-    Kind,
-    /// Objects in the operator's own namespace, of a type of k8s-openapi.
-    Own { of: &'static str, role: &'static str },
-    /// Objects of all namespaces, of types of k8s-openapi.
-    All { of: &'static [&'static str], role: Option<&'static str> },
-}
-
-const EVENTS: Requested = Requested::All { of: &[EVENT], role: None };
-const DEFINITIONS: Requested = Requested::All { of: &[DEFINITION], role: None };
-const LEASES: Requested = Requested::Own { of: LEASE, role: "leader-election-role" };
-/// Who scrapes the metrics, and whether they may.
-const REVIEWS: Requested = Requested::All {
-    of: &["api::authentication::v1::TokenReview", "api::authorization::v1::SubjectAccessReview"],
-    role: Some("metrics-auth-role"),
-};
-/// The certificates of webhooks. Those who bring certificates need none of it.
-const CERTIFICATES: Requested = Requested::Own { of: "api::core::v1::Secret", role: "webhook-cert-role" };
-
-/// What has to know the authority of the certificates.
-const fn authority(of: &'static [&'static str]) -> ManagerRequest {
-    (Requested::All { of, role: Some("webhook-ca-role") }, &["get", "list", "patch", "watch"], None)
-}
-
-const MUTATING: ManagerRequest = authority(&["api::admissionregistration::v1::MutatingWebhookConfiguration"]);
-const VALIDATING: ManagerRequest = authority(&["api::admissionregistration::v1::ValidatingWebhookConfiguration"]);
-const CONVERTING: ManagerRequest = authority(&[DEFINITION]);
-
-/// What a method of the manager returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ManagerReturns {
-    Receiver,
-    /// Another type of the manager, of the kind.
-    Type(ManagerType),
-    Client,
-    Recorder,
-    /// An `Api` of the kind.
-    Api,
-    /// An object of the kind.
-    Object,
-    /// Many of them.
-    List,
-    Nothing,
-}
-
-/// A CRD, of k8s-openapi.
-const DEFINITION: &str = "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
-
-pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [ManagerRequest], ManagerReturns)> {
-    use ManagerReturns as Returns;
-    use ManagerType::{Controller, Index, Manager, Objects, Webhooks};
-    use Requested::Kind;
-    Some(match (of, name) {
-        // A cache is fed by a list and a watch; what is no valid object of its kind is reported to its owner.
-        (Manager, "objects" | "objects_with") => {
-            (&[(Kind, WATCH, None), (EVENTS, &["create", "patch"], None)], Returns::Type(Objects))
-        }
-        (Manager, "controller") => (&[], Returns::Type(Controller)),
-        (Manager, "client") => (&[], Returns::Client),
-        (Manager, "recorder") => (&[], Returns::Recorder),
-        (Manager, "leader_election_id") => (&[(LEASES, &["create", "get", "update"], None)], Returns::Receiver),
-        (Manager, "run" | "run_until") => (&[(REVIEWS, &["create"], None)], Returns::Nothing),
-        // All objects are written again, and the CRD forgets the other versions.
-        (Manager, "migrate_storage") => (
-            &[
-                (Kind, &["get", "list", "update"], None),
-                (DEFINITIONS, &["get"], None),
-                (DEFINITIONS, &["patch"], Some("status")),
-            ],
-            Returns::Nothing,
-        ),
-        (Manager, "webhooks") => {
-            (&[(CERTIFICATES, &["create", "get", "list", "update", "watch"], None)], Returns::Type(Webhooks))
-        }
-        (Webhooks, "defaulting") => (&[MUTATING], Returns::Receiver),
-        (Webhooks, "validating") => (&[VALIDATING], Returns::Receiver),
-        (Webhooks, "conversion") => (&[CONVERTING], Returns::Receiver),
-        (Manager, "in_namespaces" | "namespaced" | "with")
-        | (
-            Controller,
-            "ignore_status"
-            | "max_concurrent_reconciles"
-            | "owns"
-            | "owns_when"
-            | "reconcile_on"
-            | "reconcile_timeout"
-            | "runs"
-            | "watches"
-            | "watches_when"
-            | "when",
-        )
-        | (Objects, "optional" | "status_at_most_every")
-        | (Webhooks, "spoke") => (&[], Returns::Receiver),
-        // Reads come from the cache.
-        (Objects, "api") => (&[], Returns::Api),
-        (Objects, "get") => (&[], Returns::Object),
-        (Objects, "index") => (&[], Returns::Type(Index)),
-        (Objects, "list" | "list_matching") | (Index, "list") => (&[], Returns::List),
-        (Manager, "health_check" | "metrics" | "ready_check" | "task")
-        | (Controller, "run")
-        | (Objects, "is_served" | "put" | "remove") => (&[], Returns::Nothing),
-        (Objects, "publish") => (&[(EVENTS, &["create", "patch"], None)], Returns::Nothing),
-        (Objects, "get_live") => (&[(Kind, &["get"], None)], Returns::Object),
-        (Objects, "apply") => (&[(Kind, &["create", "patch"], None)], Returns::Nothing),
-        (Objects, "create") => (&[(Kind, &["create"], None)], Returns::Nothing),
-        (Objects, "delete") => (&[(Kind, &["delete"], None)], Returns::Nothing),
-        (Objects, "apply_status") => (&[(Kind, &["patch"], Some("status"))], Returns::Nothing),
-        (Objects, "add_finalizer" | "finalizer" | "remove_finalizer") => {
-            (&[(Kind, &["patch"], None)], Returns::Nothing)
-        }
-        // What it needs besides depends on its value, see [`CREATING`].
-        (Objects, "patch") => (&[(Kind, &["patch"], None)], Returns::Object),
-        _ => return None,
-    })
-}
-
 /// The environment variable that holds the namespace of the pod, by convention from the downward API:
 /// <https://kubernetes.io/docs/tasks/inject-data-application/environment-variable-expose-pod-information/>
 pub(super) const OWN_NAMESPACE: &str = "POD_NAMESPACE";
 
-/// Whether the name of an environment variable speaks of the operator's namespace: that may be the one it is in, or the one
-/// it works in.
+/// Returns true if an environment variable is probably a namespace of the operator, by its name: its own one, or one
+/// that it works in.
 pub(super) fn may_be_own(variable: &str) -> bool {
     let words: Vec<&str> = variable.split('_').collect();
     words.contains(&"NAMESPACE") && ["CONTROLLER", "MY", "OPERATOR", "POD"].iter().any(|word| words.contains(word))
@@ -515,10 +392,10 @@ pub(super) const NO_CONSTRUCTOR: &[&str] = &[
     "Serialize",
 ];
 
-/// What a method returns that only unwraps, converts or picks.
+/// The result of a method that only unwraps, converts or picks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Returns {
-    /// What it is called on, as far as it matters.
+    /// The receiver, as far as it matters.
     Receiver,
     /// One element of a collection.
     Element,

@@ -57,7 +57,7 @@ pub(super) enum Ty {
     Path(Rc<[String]>),
 }
 
-/// Where the requests of an `Api` go.
+/// The target of the requests of an `Api`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     Here(RequestScope),
@@ -136,7 +136,7 @@ impl Ty {
         }
     }
 
-    /// Whether more is known of the value than its type.
+    /// Returns true if more is known of the value than its type.
     fn is_value(&self) -> bool {
         matches!(
             self,
@@ -152,7 +152,7 @@ impl Ty {
         )
     }
 
-    /// Whether more is known of a string than that it is one.
+    /// Returns true for strings of known value or origin.
     pub(super) fn is_known_text(&self) -> bool {
         matches!(self, Self::Text(_) | Self::OwnNamespace | Self::ObjectNamespace)
     }
@@ -167,7 +167,7 @@ impl Ty {
         }
     }
 
-    /// The same type of other parts.
+    /// Copies the type with other parts.
     fn with_parts(&self, mut parts: impl Iterator<Item = Self>) -> Self {
         let mut one = || Rc::new(parts.next().unwrap_or(Self::Unknown));
         match self {
@@ -208,12 +208,12 @@ impl Ty {
         }
     }
 
-    /// Whether `test` holds for the type or a part of it.
+    /// Returns true if `test` holds for the type or a part of it.
     pub(super) fn any(&self, test: &impl Fn(&Self) -> bool) -> bool {
         test(self) || self.parts().iter().any(|part| part.any(test))
     }
 
-    /// Whether it has more parts than a written type: each call of a function may double it.
+    /// Returns true for more parts than a written type has. Each call of a function may double them.
     pub(super) fn is_huge(&self) -> bool {
         let left = Cell::new(1_000_u32);
         self.any(&|_| {
@@ -278,7 +278,7 @@ impl Ty {
             }
             (Self::Table(_), other) => self.general().join(&other.general()),
             (one, Self::Table(_)) => one.join(&other.general()),
-            // It may be the cluster that the operator is in.
+            // The cluster may be the operator's own one.
             (Self::Elsewhere(_), other) | (other, Self::Elsewhere(_)) => other.general(),
             (Self::Dynamic(one), Self::Dynamic(other)) => Self::Dynamic(one.union(other).cloned().collect()),
             (Self::Patch { apply: one }, Self::Patch { apply: other }) => Self::Patch { apply: *one || *other },
@@ -326,7 +326,7 @@ impl Inferred {
         self.resolve(declared).refine(&self.resolve(value))
     }
 
-    /// The same of each parameter that something is given for.
+    /// Accepts each given value for its parameter.
     pub(super) fn accept_each(&mut self, parameters: &mut [Ty], given: &[Ty]) {
         for (parameter, given) in parameters.iter_mut().zip(given) {
             *parameter = self.accept(parameter, given);

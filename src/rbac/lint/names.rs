@@ -43,13 +43,13 @@ const BUILTIN: [&str; 26] = [
     "approve",
 ];
 
-/// Those of them that only nodes have.
+/// Subresources that only nodes have.
 const OF_NODES: [&str; 7] = ["checkpoint", "configz", "healthz", "metrics", "pods", "spec", "stats"];
 
-/// What is known of resources by name.
+/// Resources by name.
 pub(super) struct Names<'a> {
     served: &'a Served,
-    /// What requests of the code name.
+    /// Resources of the requests in the code.
     used: BTreeSet<(&'a str, &'a str)>,
     builtins: Vec<builtin::Builtin>,
 }
@@ -84,7 +84,7 @@ impl<'a> Names<'a> {
         found
     }
 
-    /// What is wrong with a resource, and what was probably meant: none of the groups has it.
+    /// Returns the error in a resource that is in none of the groups, and the probable resource.
     fn slip(&self, groups: &[String], resource: &str) -> Option<(String, String)> {
         if groups.is_empty() || groups.iter().any(|group| group == "*") {
             return None;

@@ -1,4 +1,4 @@
-//! What is called, or named: a path in an expression.
+//! Callees: paths in expressions.
 
 use syn::{Expr, ExprPath, Item};
 

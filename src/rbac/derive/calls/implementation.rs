@@ -14,7 +14,7 @@ use super::super::types::Ty;
 use super::Call;
 use crate::source::ItemRef;
 
-/// How far supertraits are followed: they may be a circle.
+/// The maximum depth of supertraits, which may be a circle.
 const SUPERTRAITS: usize = 16;
 
 impl Lowering<'_> {

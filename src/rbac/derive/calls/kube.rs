@@ -85,7 +85,7 @@ impl Reader<'_> {
             }
             (Kube::Controller, _) => Some(Ty::Foreign(Foreign::Kube(Kube::Controller), parts.to_vec())),
             (Kube::Kubeconfig, name) if !table::OWN_KUBECONFIG.contains(&name) => Some(Ty::Elsewhere(of.clone())),
-            // What is made from something of another cluster is of that cluster.
+            // A value that is made from parts of another cluster belongs to that cluster.
             (_, _) if call.types.iter().any(|ty| matches!(ty, Ty::Elsewhere(_))) => Some(Ty::Elsewhere(of.clone())),
             (Kube::Config, "infer" | "incluster" | "incluster_dns" | "incluster_env") => Some(Ty::kube(Kube::Config)),
             (Kube::Namespace, "from") => Some(Ty::Foreign(Foreign::Kube(Kube::Namespace), vec![call.get(0)])),
@@ -407,7 +407,7 @@ impl Reader<'_> {
         answer
     }
 
-    /// What a patch needs besides `patch`: a server-side apply creates what does not exist.
+    /// The verb that a patch needs besides `patch`: a server-side apply creates missing objects.
     pub(super) fn creates(
         &mut self,
         location: Location,
@@ -430,7 +430,7 @@ impl Reader<'_> {
         Some(resources.into_iter().map(|resource| (resource.group, resource.plural)).collect())
     }
 
-    /// What an environment variable holds; that it only may be the namespace of the pod is said.
+    /// The value of an environment variable. Adds a doubt if it is only probably the namespace of the pod.
     pub(in crate::rbac::derive) fn variable_value(&mut self, location: Location, variable: &str) -> Option<Ty> {
         let environment = &self.question.environment;
         if variable == table::OWN_NAMESPACE || environment.is_own_namespace(variable) {
@@ -445,7 +445,7 @@ impl Reader<'_> {
         None
     }
 
-    /// What a flag is set to where the operator runs.
+    /// The value of a flag in the manifests of the operator.
     pub(in crate::rbac::derive) fn flag_value(&self, flag: &str) -> Option<Ty> {
         let environment = &self.question.environment;
         let value = environment.flag(flag)?;
@@ -457,7 +457,7 @@ impl Reader<'_> {
     }
 }
 
-/// Where the requests of `Api::namespaced` with this namespace go.
+/// The scope of the requests of `Api::namespaced` with this namespace.
 fn scope_of(namespace: &Ty) -> RequestScope {
     match namespace {
         Ty::Text(name) => RequestScope::Namespace(name.to_string()),
@@ -467,7 +467,7 @@ fn scope_of(namespace: &Ty) -> RequestScope {
     }
 }
 
-/// What a watch that is set up here requests.
+/// The verbs of a watch that is set up here.
 fn watched(call: &Call<'_>) -> &'static [&'static str] {
     let streaming =
         call.arguments.iter().any(|expr| words(expr.to_token_stream()).iter().any(|word| word == "streaming_lists"));

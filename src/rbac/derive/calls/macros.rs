@@ -154,7 +154,7 @@ impl Reader<'_> {
         Some(text)
     }
 
-    /// What a well-known macro makes of its arguments.
+    /// The result of a well-known macro.
     fn expanded(&self, name: &str, types: Vec<Ty>) -> Ty {
         match (name, types.as_slice()) {
             ("vec", _) => Ty::list(types.iter().map(|ty| self.resolve(ty)).collect()),
@@ -186,7 +186,7 @@ impl Reader<'_> {
         self.unread(Location { module, span: call.path.span() }, name, &call.tokens);
     }
 
-    /// The same if a macro of the packages could not be expanded, and its rules speak of them.
+    /// Adds a doubt for a macro of the packages that could not be expanded, if its rules mention requests.
     pub(in crate::rbac::derive) fn refused_macro(&mut self, module: ModuleId, call: &syn::Macro) {
         if let Some(rules) = self.tree.refused_macro(module, call) {
             let name = call.path.segments.last().map(|last| &last.ident);
@@ -194,7 +194,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The same of rules that nothing calls.
+    /// Adds a doubt for rules that nothing calls, if they mention requests.
     pub(in crate::rbac::derive) fn uncalled_macro(&mut self, module: ModuleId, rules: &syn::ItemMacro) {
         self.unread(Location { module, span: rules.mac.path.span() }, rules.ident.as_ref(), &rules.mac.tokens);
     }

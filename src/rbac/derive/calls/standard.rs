@@ -29,7 +29,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a function of a type that is not read returns: the type itself, if its name says so.
+    /// The result of an associated function that is not read: the type itself, if the name of the function says so.
     pub(super) fn constructed(&self, ty: &Ty, name: &str) -> Ty {
         let makes = ["new", "default", "from", "try_from", "try_default", "try_new", "build"];
         let known =
@@ -38,7 +38,7 @@ impl Reader<'_> {
     }
 }
 
-/// What methods of the standard library and of iterators and streams return.
+/// The results of methods of the standard library, iterators and streams.
 pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, call: &Call<'_>) -> Option<Ty> {
     let (name, arguments) = (&*call.name, &call.types);
     let first = || arguments.first().cloned().unwrap_or(Ty::Unknown);
@@ -97,7 +97,7 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
             let value = arguments.first().map_or(Ty::Unknown, |value| called(Some(value)));
             match (name, other, &value) {
                 ("get_or_init", _, _) => value,
-                // As kube has it: a name that stands for the namespace outside of a cluster.
+                // Like kube, treat a default name as the namespace outside of a cluster.
                 (_, Ty::OwnNamespace, Ty::Text(_)) | ("unwrap_or_default", Ty::OwnNamespace, _) => Ty::OwnNamespace,
                 // An object without a namespace is in none.
                 (_, Ty::ObjectNamespace, Ty::Text(_)) | ("unwrap_or_default", Ty::ObjectNamespace, _) => {
