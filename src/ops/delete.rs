@@ -255,11 +255,13 @@ fn prune(project: &mut Project) {
 fn still_named(draft: &Draft, resource: &Resource) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     let name = resource.kind_type();
-    let modules = resource.version_module();
+    let module = format!("{}::", resource.version_module());
     for path in rust_files(draft.root()) {
         let path = RelPath::new(path)?;
         let Some(text) = draft.read(&path)? else { continue };
-        let Some(at) = word(&text, &name).filter(|_| word(&text, &modules).is_some()) else { continue };
+        // A path through the module of the version.
+        let Some(path_at) = text.find(&module) else { continue };
+        let Some(at) = word(&text[path_at..], &name).map(|at| path_at + at) else { continue };
         let origin = Origin { path: path.as_str().into(), range: at..at + name.len(), text: text.into() };
         let message = format!("`{path}` still names `{name}`");
         found.push(Diagnostic::new(Code::StillNamed, message).at(origin).help("remove or change this code"));
