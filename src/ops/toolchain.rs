@@ -1,13 +1,13 @@
-//! What a project needs beside this program: looked for before it is made, so that nobody finds out at the first build.
+//! The tools that a project needs besides this program. `init` checks them first, so that the first build does not fail.
 
 use std::process::{Command, Stdio};
 
 use crate::diagnostic::Problem;
 
-/// The oldest Rust that the scaffolded code builds with, as in its `rust-version`.
+/// The oldest Rust version that builds the scaffolded code, as in its `rust-version`.
 const RUST: (u32, u32) = (1, 95);
 
-/// Everything that is missing, in one problem.
+/// Reports all missing tools in one problem.
 pub(crate) fn check() -> Result<(), Problem> {
     let (major, minor) = RUST;
     let mut missing = Vec::new();
@@ -22,7 +22,7 @@ pub(crate) fn check() -> Result<(), Problem> {
                 format!("a newer Rust: this is {}.{}, and {major}.{minor} is needed", found.0, found.1),
                 "run `rustup update stable`".to_owned(),
             )),
-            // A version that we can't read may be a fine one.
+            // An unreadable version may be new enough.
             Some(_) | None => {}
         },
     }
@@ -35,10 +35,10 @@ pub(crate) fn check() -> Result<(), Problem> {
         .help(format!("{}; or pass `--skip-toolchain-check`", help.join("; "))))
 }
 
-/// The C compiler that is missing, and how to install it. It links Rust programs, and builds the part of `ring` that is C.
+/// Returns the missing C compiler and how to install it. The compiler links Rust programs and builds the C code of `ring`.
 fn c_compiler(host: &str, is_there: &dyn Fn(&str) -> bool) -> Option<(String, String)> {
     let (programs, help): (&[&str], _) = match host {
-        // Cargo finds the compiler of Visual Studio by its installer, also outside of a developer prompt.
+        // Cargo finds the compiler of Visual Studio through its installer, also outside of a developer prompt.
         host if host.ends_with("-windows-msvc") => (
             &["cl", r"C:\Program Files (x86)\Microsoft Visual Studio\Installer\vswhere.exe"],
             "install the workload \"Desktop development with C++\" of the Visual Studio Build Tools: \
@@ -53,7 +53,7 @@ fn c_compiler(host: &str, is_there: &dyn Fn(&str) -> bool) -> Option<(String, St
     Some((what, help.to_owned()))
 }
 
-/// The platform that programs are built on; the one of this program where there is no compiler to say.
+/// The host platform. Without a compiler it is the platform of this program.
 fn host(rustc: &str) -> String {
     let output = Command::new(rustc).arg("-vV").stdin(Stdio::null()).output().ok();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -65,7 +65,7 @@ fn host(rustc: &str) -> String {
     })
 }
 
-/// Whether a program can be started, whatever it says.
+/// Returns true if the program starts, with any exit code and output.
 fn is_there(program: &str) -> bool {
     let status = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     status.is_ok()
