@@ -84,9 +84,9 @@ impl Refused {
         Self { of: existing.len(), kinds, roles, webhooks }
     }
 
-    /// Returns a note about kinds that probably belong to a foreign API, because nothing in the workspace calls their `crd()`. A kind
-    /// that is written only counts if the command line does not name it. Its group must also not be below `domain`, nor related to
-    /// the group of a kind whose `crd()` is called.
+    /// Returns a note about kinds that probably belong to a foreign API, because nothing in the workspace calls their `crd()`. A
+    /// kind that is written only counts if the command line does not name it. Its group must also not be below `domain`, nor
+    /// related to the group of a kind whose `crd()` is called.
     pub(crate) fn only_read(&self, manifests: &Manifests, options: &Options, domain: Option<&str>) -> Diagnostics {
         let mut roots = manifests.kinds.roots.clone();
         for crd in manifests.crds.iter().flatten() {
