@@ -97,7 +97,7 @@ impl Server {
         self.changed.notify_waiters();
     }
 
-    /// The object at this path; null if there is none.
+    /// The object at this path, or null.
     pub(crate) fn get(&self, path: &str) -> Value {
         self.state().objects.get(path).cloned().unwrap_or_default()
     }

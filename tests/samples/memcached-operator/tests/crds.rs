@@ -40,7 +40,7 @@ fn files_equal_types() {
     );
 }
 
-/// The values in CRDs that are no object and no list, by their places.
+/// The scalar values in CRDs, by JSON pointer.
 type Values = BTreeMap<String, Value>;
 
 fn types() -> Values {

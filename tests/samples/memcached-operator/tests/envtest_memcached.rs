@@ -1,4 +1,4 @@
-//! The controller on a real API server: what depends on how a server validates, defaults and merges.
+//! The controller on a real API server, which validates, defaults and merges objects.
 
 mod control_plane;
 
@@ -24,7 +24,7 @@ async fn the_sample_gets_all_it_needs_and_a_status() {
         .expect("an object of the server");
     let name = &owner.name;
 
-    // No controller of Kubernetes makes pods here.
+    // No built-in controller creates pods here.
     let pending = |found: Option<&api::Memcached>| {
         let status = found.and_then(|found| found.status.as_ref());
         status.and_then(|status| status.phase) == Some(api::Phase::Pending)

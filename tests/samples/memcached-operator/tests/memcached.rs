@@ -111,7 +111,7 @@ async fn a_failure_is_told_in_the_status_and_tried_again() {
     }
 }
 
-/// One object, and what its controller knows of the server.
+/// One object and the caches of its controller.
 struct World {
     server: mock::Server,
     context: Arc<Context>,
@@ -138,7 +138,7 @@ impl World {
         world
     }
 
-    /// Somebody else changes the object, and the watch delivers it.
+    /// Changes the object as another client would. The watch delivers the change.
     fn change(&self, change: &Value) {
         let changed = self.server.put(OBJECT, change);
         let changed = serde_json::from_value(changed).expect("an object of the kind");

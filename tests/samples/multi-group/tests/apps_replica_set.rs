@@ -21,7 +21,7 @@ async fn an_object_that_needs_nothing_is_left_alone() {
     assert_eq!(world.server.requests(), [""; 0]);
 }
 
-/// One object, and what its controller knows of the server.
+/// One object and the caches of its controller.
 struct World {
     server: mock::Server,
     context: Arc<Context>,
@@ -38,7 +38,7 @@ impl World {
         world
     }
 
-    /// Somebody else changes the object, and the watch delivers it.
+    /// Changes the object as another client would. The watch delivers the change.
     fn change(&self, change: &Value) {
         let changed = self.server.put(OBJECT, change);
         let changed = serde_json::from_value(changed).expect("an object of the kind");

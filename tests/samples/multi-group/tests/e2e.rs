@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The manager as a pod of a real cluster: `make test-e2e` deploys the image IMG there, and takes it back.
+//! The manager as a pod of a real cluster: `make test-e2e` deploys the image IMG and removes it afterwards.
 
 use std::io::{BufRead, BufReader};
 use std::panic::{catch_unwind, resume_unwind};
@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Where the manager runs.
+/// The namespace of the manager.
 const NAMESPACE: &str = "multi-group-system";
-/// Where the samples are made: a namespace that the manager watches.
+/// The namespace of the samples. The manager watches it.
 const SAMPLES_NAMESPACE: &str = "default";
-/// Files in config/samples, and what `kubectl wait --for` waits for.
+/// Files in config/samples, each with the condition for `kubectl wait --for`.
 #[rustfmt::skip]
 const SAMPLES: &[(&str, &str)] = &[
     ("ship_v1beta1_frigate.yaml", "jsonpath={.status.conditions}"),
@@ -57,7 +57,7 @@ fn metrics_are_for_those_who_may() {
         .expect("kubectl can be run");
     let mut line = String::new();
     let output = forward.stdout.take().expect("its output is piped");
-    // It stays open: kubectl ends when nobody can read what it says.
+    // The reader stays open: kubectl exits when its output is closed.
     let mut output = BufReader::new(output);
     output.read_line(&mut line).expect("it can be read");
     // Forwarding from 127.0.0.1:37417 -> 8443
@@ -151,7 +151,7 @@ fn done(command: Command) -> String {
     run(command).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What it prints; the error is what it says when it fails.
+/// Runs the command. Returns its stdout, or its stderr if it fails.
 fn run(mut command: Command) -> Result<String, String> {
     let output = command.output().expect("the program can be run");
     let [out, err] =

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controller on a real API server: what depends on how a server validates, defaults and merges.
+//! The controller on a real API server, which validates, defaults and merges objects.
 
 mod control_plane;
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The webhooks on a real API server, which asks them as it does in a cluster.
+//! The webhooks on a real API server, which calls them as in a cluster.
 
 mod control_plane;
 
@@ -20,7 +20,7 @@ async fn the_sample_is_allowed() {
     plane.run(register).await;
     let objects: Api<api::Frigate> = Api::default_namespaced(plane.client.clone());
     let object = plane.apply(&objects, SAMPLE).await;
-    // Compare here what the webhooks make of it.
+    // Compare the changes of the webhooks here.
     assert!(
         object.uid().is_some(),
         "the server has stored it: {object:?}"

@@ -39,7 +39,7 @@ async fn what_the_server_refuses_is_an_error() {
     assert_eq!(error.to_string(), "can't write the status: not today");
 }
 
-/// One object, and what its controller knows of the server.
+/// One object and the caches of its controller.
 struct World {
     server: mock::Server,
     context: Arc<Context>,
@@ -58,7 +58,7 @@ impl World {
         world
     }
 
-    /// Somebody else changes the object, and the watch delivers it.
+    /// Changes the object as another client would. The watch delivers the change.
     fn change(&self, change: &Value) {
         let changed = self.server.put(OBJECT, change);
         let changed = serde_json::from_value(changed).expect("an object of the kind");

@@ -1,7 +1,7 @@
-//! An API server that is a map of JSON objects, for tests of what a controller asks of it.
+//! An API server that is a map of JSON objects, for tests of the requests of a controller.
 //!
-//! It answers GET, POST, PATCH and DELETE, and refuses what was meant for another version of an object. It knows no
-//! schemas: server-side apply is a merge here, and nothing is defaulted or validated.
+//! The server answers GET, POST, PATCH and DELETE, and refuses requests for another version of an object. It has no
+//! schemas: server-side apply is a merge, and nothing is defaulted or validated.
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
@@ -26,7 +26,7 @@ struct State {
     version: u64,
 }
 
-/// Why a request is refused: a code, and the reason that a `Status` gives.
+/// A refusal: the code and the reason of the `Status`.
 type Refusal = (u16, &'static str);
 
 impl Server {
@@ -40,23 +40,23 @@ impl Server {
         Client::new(tower::service_fn(answer), "default")
     }
 
-    /// Makes an object or merges this into it, as somebody else does; the object that there is then.
+    /// Creates an object or merges the change into it, as another client would. Returns the result.
     pub(crate) fn put(&self, path: &str, change: &Value) -> Value {
         self.state().put(path, change)
     }
 
-    /// The object at this path; null if there is none.
+    /// The object at this path, or null.
     pub(crate) fn get(&self, path: &str) -> Value {
         self.state().objects.get(path).cloned().unwrap_or_default()
     }
 
-    /// Deletes an object, as somebody else does: it is gone, unless it has finalizers. No watch tells an `Objects` of that:
-    /// `Objects::put` what is left of it, or `Objects::remove` it.
+    /// Deletes an object as another client would; one with finalizers stays. No watch updates an `Objects`: call
+    /// `Objects::put` with the rest, or `Objects::remove`.
     pub(crate) fn delete(&self, path: &str) {
         let _ = self.state().delete(path);
     }
 
-    /// What was published about objects so far, as `TYPE REASON: NOTE`, in the order of the reasons.
+    /// The events that were published so far, as `TYPE REASON: NOTE`, sorted by reason.
     pub(crate) fn events(&self) -> Vec<String> {
         let state = self.state();
         let events = state
@@ -74,12 +74,12 @@ impl Server {
         events
     }
 
-    /// Answers requests for this path, which may be that of a subresource, with this code from now on.
+    /// From now on, answers requests for this path with this code. The path may be that of a subresource.
     pub(crate) fn refuse(&self, path: &str, code: u16) {
         self.state().refused.insert(path.to_owned(), code);
     }
 
-    /// What was asked since the last call, as `METHOD path`.
+    /// The requests since the last call, as `METHOD path`.
     pub(crate) fn requests(&self) -> Vec<String> {
         std::mem::take(&mut self.state().requests)
     }
@@ -268,7 +268,7 @@ impl State {
         Ok(self.put(path, &change))
     }
 
-    /// Refuses what is meant for another object of this name, or another version of it.
+    /// Refuses a request for another version of the object, or for another object of this name.
     fn check(&self, path: &str, wanted: &Value) -> Result<(), Refusal> {
         let Some(object) = self.objects.get(path) else {
             return Ok(());
@@ -283,7 +283,7 @@ impl State {
     }
 }
 
-/// The namespace in a path, and what comes after it: the plural, the name, the subresource.
+/// Splits a path into the namespace and the parts after it: the plural, the name, the subresource.
 fn place(path: &str) -> (Option<&str>, Vec<&str>) {
     let parts: Vec<_> = path.trim_start_matches('/').split('/').collect();
     let version = if parts.first() == Some(&"api") { 1 } else { 2 };

@@ -35,7 +35,7 @@ struct Args {
     manager: Options,
 }
 
-/// Ends with the test, also when that panics; then its folder with the logs stays.
+/// A control plane that stops with the test. After a panic, its folder with the logs stays.
 pub(crate) struct ControlPlane {
     pub(crate) client: Client,
     folder: PathBuf,
@@ -43,11 +43,11 @@ pub(crate) struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// One with the CRDs of `config/crd/bases`; `test` names its folder. None without `KUBEBUILDER_ASSETS`.
+    /// Starts one with the CRDs of `config/crd/bases`; `test` names its folder. `None` without `KUBEBUILDER_ASSETS`.
     pub(crate) async fn start(test: &str) -> Option<Self> {
         let assets = std::env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty());
         let Some(assets) = assets else {
-            // Without a macro, which would show it for failed tests only.
+            // The test harness captures `eprintln!` and shows it for failed tests only.
             let skipped = "SKIPPED: run `make setup-envtest`, then `make test`; or set KUBEBUILDER_ASSETS to a folder with \
                            etcd and kube-apiserver";
             writeln!(std::io::stderr(), "{test}: {skipped}").expect("standard error is open");
@@ -95,7 +95,7 @@ impl ControlPlane {
                 "--endpoint-reconciler-type=none",
                 "--authorization-mode=RBAC",
                 "--token-auth-file=tokens.csv",
-                // It makes a certificate for itself, whose key signs the tokens of ServiceAccounts, too.
+                // The API server creates a self-signed certificate. Its key also signs the tokens of ServiceAccounts.
                 "--cert-dir=certificates",
                 "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
                 "--service-account-key-file=certificates/apiserver.key",
@@ -138,7 +138,7 @@ impl ControlPlane {
         }
     }
 
-    /// Makes the object as `kubectl apply --server-side` does.
+    /// Applies the object as `kubectl apply --server-side` does.
     pub(crate) async fn apply<K>(&self, api: &Api<K>, yaml: &str) -> K
     where
         K: Clone + DeserializeOwned + Debug,
@@ -153,7 +153,7 @@ impl ControlPlane {
         applied.expect("the server accepts the object")
     }
 
-    /// Waits until this is so of the object with this name, which may not be there yet.
+    /// Waits until the condition holds for the object with this name, which may not exist yet.
     pub(crate) async fn wait<K>(
         &self,
         api: &Api<K>,
