@@ -147,7 +147,7 @@ impl Evaluator<'_, '_> {
             }
             Resolution::Local(_) => {
                 let path = syn::TypePath { attrs: Vec::new(), qself: None, path: literal.path.clone() };
-                // Arguments that are left out are those of the type that is asked for.
+                // Omitted arguments come from the expected type.
                 let bare = literal.path.segments.last().is_some_and(|last| last.arguments.is_none());
                 let inferred = expected.filter(|id| bare && self.types.names(scope, &literal.path, *id));
                 let id = inferred.unwrap_or_else(|| self.ty(scope, &syn::Type::Path(path)));
