@@ -95,7 +95,7 @@ impl<'t> Evaluator<'_, 't> {
 enum BlockFor {
     /// The type itself; the code of the block is read in this scope.
     This(Scope),
-    /// The same item with other arguments.
+    /// Another type of the same item, with other arguments.
     Other,
     /// Only the compiler can tell.
     Unknown,
