@@ -39,7 +39,7 @@ impl Describer<'_> {
                 for argument in arguments.clone() {
                     self.use_type(argument, at);
                 }
-                // Twice what is twice in it would be without end for arguments that are not described.
+                // Mark the type as described. Otherwise nested duplicates would double the work at each level.
                 self.types.described.insert(id);
             }
             Info::Refused(refusal) => {

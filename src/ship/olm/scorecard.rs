@@ -19,7 +19,7 @@ pub(crate) enum Test {
     Bundle,
     /// The schema knows every field of the examples.
     Validation,
-    /// The CSV says which objects are made for a custom resource.
+    /// The CSV lists the objects that the operator creates for a custom resource.
     Resources,
     /// Every field of an example's `spec` has a descriptor.
     SpecDescriptors,
