@@ -55,7 +55,7 @@ pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
     if !declared.is_empty()
         && let Some(diagnostic) = dependency::gate(tree)
     {
-        // Of code for an older release most would be refused for what it is, which is said once.
+        // One diagnostic for the release is enough: most code for an older release would be refused as well.
         let unknown = diagnostic.code == Code::DependencyVersion;
         diagnostics.push(diagnostic);
         if unknown {

@@ -21,7 +21,7 @@ pub mod peers;
 use self::early::{AddCommand, BuildArgs, RunArgs, UpCommand};
 use self::peers::{CreateFlags, InitFlags, Named, Plugin};
 
-/// What `--help` says about exit codes; scripts rely on them.
+/// The exit codes, as `--help` lists them. Scripts rely on them.
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done, or nothing to do; a preview with --dry-run or --diff, whatever it shows
@@ -33,7 +33,7 @@ Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "memcached-sdk", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -200,7 +200,7 @@ pub enum CreateCommand {
     Webhook(CreateWebhookArgs),
 }
 
-/// How a command writes and reports: the same for all commands that write.
+/// The output flags, shared by every command that writes files.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Output")]
 pub struct WriteArgs {
@@ -262,10 +262,10 @@ pub struct InitArgs {
     /// The folder of the project
     #[arg(default_value = ".")]
     pub dir: PathBuf,
-    /// What the project is
+    /// The flags that describe the project.
     #[command(flatten)]
     pub project: ProjectArgs,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -297,7 +297,7 @@ pub struct ProjectArgs {
     /// Grant a Role in each of these namespaces, and watch only there; implies --namespaced. They are not created
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub namespaces: Vec<String>,
-    /// What is switched on.
+    /// The switches.
     #[command(flatten)]
     pub parts: PartArgs,
     /// Write Cargo.lock and download the dependencies
@@ -385,10 +385,10 @@ pub struct NewArgs {
     /// Don't make a git repository
     #[arg(long)]
     pub skip_git_init: bool,
-    /// What the project is.
+    /// The flags that describe the project.
     #[command(flatten)]
     pub project: ProjectArgs,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -427,7 +427,7 @@ pub struct CreateApiArgs {
     /// A short name for kubectl; may be given several times
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub short_name: Vec<String>,
-    /// Where the type is; with --resource=false.
+    /// The location of the type, with --resource=false.
     #[command(flatten)]
     pub external: ExternalArgs,
     /// The name of the controller, when one kind has several [default: the kind in lower case]
@@ -451,7 +451,7 @@ pub struct CreateApiArgs {
     /// Flags of kubebuilder and operator-sdk.
     #[command(flatten)]
     pub peers: CreateFlags,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -504,7 +504,7 @@ pub struct CreateWebhookArgs {
     /// Where objects are validated [default: /validate-GROUP-VERSION-KIND]
     #[arg(long, value_name = "PATH")]
     pub validation_path: Option<String>,
-    /// Where the type is.
+    /// The location of the type.
     #[command(flatten)]
     pub external: ExternalArgs,
     /// Who makes the certificates of the webhook server [default: self]
@@ -516,7 +516,7 @@ pub struct CreateWebhookArgs {
     /// Flags of kubebuilder and operator-sdk.
     #[command(flatten)]
     pub peers: CreateFlags,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -540,13 +540,13 @@ pub struct EditArgs {
     /// The license, written to LICENSE
     #[arg(long, value_enum)]
     pub license: Option<License>,
-    /// What is switched on.
+    /// The switches.
     #[command(flatten)]
     pub parts: PartArgs,
     /// Write the CRDs, the RBAC role and the webhook configurations too, as `generate` does
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
     pub make: bool,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -586,7 +586,7 @@ impl ValueEnum for CertMode {
 #[derive(Debug, Clone, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct GenerateArgs {
-    /// What is not made of the source.
+    /// The targets that are not generated from the source.
     #[command(subcommand)]
     pub target: Option<GenerateTarget>,
     /// What to write
@@ -613,18 +613,18 @@ pub struct GenerateArgs {
     /// Which CRDs.
     #[command(flatten)]
     pub kinds: KindArgs,
-    /// Where the code is.
+    /// The packages to read.
     #[command(flatten)]
     pub packages: PackageArgs,
-    /// Where the manifests go.
+    /// The destination of the manifests.
     #[command(flatten)]
     pub layout: LayoutArgs,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// What is made of rendered manifests.
+/// The targets of `generate` that are not generated from the source.
 #[derive(Debug, Clone, Subcommand)]
 pub enum GenerateTarget {
     /// Write a Helm chart of the rendered manifests
@@ -656,7 +656,7 @@ pub enum GenerateTarget {
     Installer(GenerateInstallerArgs),
 }
 
-/// What is written for kustomize.
+/// The subcommands of `generate kustomize`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum KustomizeCommand {
     /// Write config/manifests and config/scorecard: what is said of the operator in catalogs, and its tests
@@ -708,7 +708,7 @@ pub struct KustomizeManifestsArgs {
     /// Nothing is ever asked; the flag is for Makefiles of operator-sdk
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide = true)]
     pub interactive: Option<bool>,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -753,7 +753,7 @@ pub struct GenerateBundleArgs {
     /// Generated files are replaced in any case; the flag is for Makefiles of operator-sdk
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide = true)]
     pub overwrite: Option<bool>,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -770,12 +770,12 @@ pub struct GenerateCatalogArgs {
     /// The folder of the catalog; its Dockerfile is beside it
     #[arg(long, value_name = "DIR", default_value = "catalog")]
     pub output_dir: PathBuf,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// What can be done with a bundle.
+/// The subcommands of `bundle`.
 #[derive(Debug, Subcommand)]
 pub enum BundleCommand {
     /// Find out what OLM and catalogs would refuse of a bundle
@@ -825,7 +825,7 @@ pub struct GenerateHelmArgs {
     /// The folder of the chart, which is the folder `chart` in it
     #[arg(long, value_name = "DIR", default_value = "dist")]
     pub output_dir: PathBuf,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -845,12 +845,12 @@ pub struct GenerateInstallerArgs {
     /// The folder to write to
     #[arg(long, value_name = "DIR", default_value = "deploy")]
     pub output_dir: PathBuf,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// How an installer is laid out.
+/// The layout of an installer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum InstallerLayout {
     /// crds/*.yaml, service_account.yaml, role.yaml, role_binding.yaml, operator.yaml.
@@ -891,7 +891,7 @@ pub struct PackageArgs {
     pub paths: Vec<PathBuf>,
 }
 
-/// Where manifests are written, and how.
+/// The destination and the format of manifests.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Manifests")]
 pub struct LayoutArgs {
@@ -930,7 +930,7 @@ impl ValueEnum for Engine {
     }
 }
 
-/// What `--fix` can change.
+/// The changes that `--fix` can make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fix {
     /// All of these.
@@ -944,7 +944,7 @@ pub enum Fix {
 }
 
 impl Fix {
-    /// The sorts of changes that it names.
+    /// The kinds of changes that the value selects.
     pub fn sorts(self) -> &'static [Fixable] {
         match self {
             Self::All => &Fixable::ALL,
@@ -955,7 +955,7 @@ impl Fix {
     }
 }
 
-/// The features of the crate, as cargo has them.
+/// The features of the crate, with the flags of cargo.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FeatureArgs {
     /// Features of the crate to switch on, separated by commas or spaces
@@ -969,7 +969,7 @@ pub struct FeatureArgs {
     pub no_default_features: bool,
 }
 
-/// What `generate` writes.
+/// The manifests that `generate` writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum GenerateWhat {
     /// Everything.
@@ -987,23 +987,23 @@ pub enum GenerateWhat {
 }
 
 impl GenerateWhat {
-    /// Whether the CRDs are wanted.
+    /// Returns true if the CRDs are selected.
     pub fn crds(self) -> bool {
         matches!(self, Self::All | Self::Crds)
     }
 
-    /// Whether the role is wanted.
+    /// Returns true if the role is selected.
     pub fn rbac(self) -> bool {
         matches!(self, Self::All | Self::Rbac)
     }
 
-    /// Whether the webhooks are wanted.
+    /// Returns true if the webhooks are selected.
     pub fn webhooks(self) -> bool {
         matches!(self, Self::All | Self::Webhooks)
     }
 }
 
-/// What can be migrated.
+/// The subcommands of `migrate`.
 #[derive(Debug, Subcommand)]
 pub enum MigrateCommand {
     /// Store all objects in the version that is stored now, and forget the versions before
@@ -1037,7 +1037,7 @@ pub struct MigrateStorageArgs {
     pub quiet: bool,
 }
 
-/// What can be found out about permissions.
+/// The subcommands of `rbac`.
 #[derive(Debug, Subcommand)]
 pub enum RbacCommand {
     /// Print the permissions that the code uses
@@ -1075,7 +1075,7 @@ pub struct DeriveArgs {
     pub code: CodeArgs,
 }
 
-/// As what derived permissions are printed.
+/// The output format of derived permissions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum DeriveFormat {
     /// Roles, as `generate` writes them.
@@ -1115,10 +1115,10 @@ pub struct LintArgs {
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,
-    /// Where the code is.
+    /// The packages to read.
     #[command(flatten)]
     pub packages: PackageArgs,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -1139,7 +1139,7 @@ pub struct VerifyArgs {
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,
-    /// Where the code is.
+    /// The packages to read.
     #[command(flatten)]
     pub packages: PackageArgs,
     /// The format of the report
@@ -1147,7 +1147,7 @@ pub struct VerifyArgs {
     pub output: OutputFormat,
 }
 
-/// Code that is read, and how the answer is printed.
+/// The code to read and the output format.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CodeArgs {
     /// Only what this binary does, where the package has several with roles of their own
@@ -1156,7 +1156,7 @@ pub struct CodeArgs {
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,
-    /// Where the code is.
+    /// The packages to read.
     #[command(flatten)]
     pub packages: PackageArgs,
     /// The format of the output
@@ -1167,7 +1167,7 @@ pub struct CodeArgs {
 /// `update`
 #[derive(Debug, Clone, Args)]
 pub struct UpdateArgs {
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }

@@ -1,5 +1,5 @@
-//! One thin file per subcommand: arguments → the options of an operation in [`crate::ops`], questions before it, and what it
-//! returns → files and messages. [`outcome`] brings the two to an end.
+//! One thin file per subcommand. Maps the arguments to the options of an operation in [`crate::ops`] and asks open questions.
+//! [`outcome`] writes the files and reports the result.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -41,8 +41,7 @@ mod version;
 
 use self::outcome::{Outcome, fail};
 
-/// Runs the command of a command line, of which the first argument is the program, to its end and says how it went; see
-/// `--help` for the codes.
+/// Runs a command line, whose first argument is the program, and returns the exit code. `--help` lists the codes.
 pub fn run(arguments: &[OsString]) -> ExitCode {
     let done = match Cli::try_parse_from(arguments) {
         Ok(cli) => run_parsed(cli),
@@ -56,7 +55,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     })
 }
 
-/// Each command, with the flags that say how it reports.
+/// Runs each command with its output flags.
 fn run_parsed(cli: Cli) -> Result<Outcome> {
     match cli.command {
         Command::Init(args) => report(&args.write, |term| init::run(&args, term)),
@@ -104,10 +103,10 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
     }
 }
 
-/// Runs a command with a terminal that says as much as its flags ask for, and reports its failure.
+/// Runs a command with a terminal of the verbosity that its flags select, and reports its failure.
 fn report(write: &WriteArgs, run: impl FnOnce(&mut Term) -> Result<Outcome>) -> Result<Outcome> {
     let mut term = Term::stdio(match write {
-        // On stdout there is one document, on stderr nothing but what has no place in it.
+        // The document on stdout has everything; stderr only has what the document cannot hold.
         WriteArgs { quiet: true, .. } | WriteArgs { output: OutputFormat::Json | OutputFormat::Sarif, .. } => {
             Verbosity::Quiet
         }
@@ -117,7 +116,7 @@ fn report(write: &WriteArgs, run: impl FnOnce(&mut Term) -> Result<Outcome>) -> 
     run(&mut term).or_else(|error| fail(error, write, &mut term))
 }
 
-/// The flags of a command that writes no files and has a report.
+/// The output flags of a command that writes no files and has a report.
 fn in_format(output: OutputFormat) -> WriteArgs {
     WriteArgs { output, ..WriteArgs::default() }
 }

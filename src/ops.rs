@@ -1,5 +1,5 @@
-//! The work behind commands, without clap and without a terminal. An operation takes a struct of options, and returns its
-//! value with what it found out; the command in [`crate::command`] maps its arguments, calls the operation and reports.
+//! The work behind commands, without clap and without a terminal. An operation takes a struct of options, and returns a value
+//! with findings. The command in [`crate::command`] maps its arguments, calls the operation and reports.
 
 pub(crate) mod choice;
 pub(crate) mod create_api;
@@ -29,7 +29,7 @@ use crate::source::SourceTree;
 /// The version of this program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A folder for people: `.` has no name of its own.
+/// Returns the text of a folder for messages. The folder `.` has no name.
 pub(crate) fn shown_folder(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
 }
@@ -42,14 +42,14 @@ pub(crate) struct Findings<T> {
 }
 
 impl<T> Findings<T> {
-    /// Asks a tree until everything that the answer depends on is read.
+    /// Repeats a query until the tree has read every file that the answer depends on.
     pub(crate) fn settled(tree: &mut SourceTree, ask: impl FnMut(&SourceTree) -> (T, Diagnostics)) -> Self {
         let ((value, mut diagnostics), read) = tree.settle(ask);
         diagnostics.extend(read);
         Self { value, diagnostics }
     }
 
-    /// Moves the findings to `found`, and returns the value.
+    /// Moves the findings to `found` and returns the value.
     pub(crate) fn report(self, found: &mut Diagnostics) -> T {
         found.extend(self.diagnostics);
         self.value

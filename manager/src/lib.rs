@@ -32,7 +32,7 @@
 //!     }
 //! }
 //!
-//! /// What a reconcile works with.
+//! /// The state that all reconciles share.
 //! struct Context {
 //!     maps: Objects<ConfigMap>,
 //! }

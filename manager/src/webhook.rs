@@ -7,7 +7,7 @@
 //! use manager::Manager;
 //! use manager::webhook::{Defaulting, Denied, Request, Validating, Warnings};
 //!
-//! /// What the handlers ask: caches and clients.
+//! /// The caches and clients of the handlers.
 //! struct Context {}
 //!
 //! fn register(manager: &mut Manager) {

@@ -39,7 +39,7 @@ impl ToTokens for Entry {
 }
 
 impl Entry {
-    /// The key, when it is a single word.
+    /// Returns the key, if it is a single word.
     pub(super) fn key(&self) -> Option<String> {
         let path = match self {
             Entry::Meta(meta) => meta.path(),
@@ -49,7 +49,7 @@ impl Entry {
     }
 }
 
-/// The items of all attributes of one name. Errors of foreign attributes are left to those who own them.
+/// Returns the items of all attributes of one name. Errors in foreign attributes are reported by their owners.
 pub(super) fn entries(attributes: &[Attribute], name: &str, errors: &Ctxt) -> Vec<Entry> {
     let mut all = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
@@ -62,7 +62,7 @@ pub(super) fn entries(attributes: &[Attribute], name: &str, errors: &Ctxt) -> Ve
     all
 }
 
-/// Keys that schemars hands to serde's parser, from `#[schemars(…)]` and `#[serde(…)]` alike.
+/// Keys that schemars passes to serde's parser, from both `#[schemars(…)]` and `#[serde(…)]`.
 const SHARED: [&str; 19] = [
     "bound",
     "content",
@@ -93,7 +93,7 @@ pub(super) fn is_shared(key: &str) -> bool {
     SHARED.contains(&key)
 }
 
-/// The input as the `JsonSchema` derive hands it to serde's parser.
+/// Returns the input in the form that the `JsonSchema` derive passes to serde's parser.
 pub(super) fn effective(mut input: DeriveInput) -> syn::Result<DeriveInput> {
     let errors = Ctxt::new();
     merge(&errors, &mut input.attrs);

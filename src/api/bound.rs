@@ -37,8 +37,8 @@ impl Types<'_> {
         self.is_written(scope, &parameters.collect(), field.ty)
     }
 
-    /// Returns true if no bound of a function is a trait of the user. Such a trait may have a method with a name of std,
-    /// which wins where only the bounds define the methods of a value.
+    /// Returns true if no bound of a function is a trait of the user. Such a trait may have a method with a name of std. That
+    /// method takes precedence if only the bounds define the methods of a value.
     pub(super) fn has_plain_bounds(&self, scope: &Scope, sig: &syn::Signature) -> bool {
         let mut bounds = Bounds::default();
         bounds.visit_signature(sig);
@@ -125,5 +125,5 @@ impl<'t> Visit<'t> for Bounds<'t> {
 /// Type parameters, each with true if it implements `Serialize` for all arguments; `None` is undecided.
 type Parameters = BTreeMap<String, Option<bool>>;
 
-/// Crates of which no trait has a method that is called like an inherent one of std.
+/// Crates without a trait method that has the name of an inherent method of std.
 const PLAIN_TRAITS: [&str; 7] = ["std", "serde", "schemars", "kube", "kube_core", "k8s_openapi", "strum"];

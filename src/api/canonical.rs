@@ -1,4 +1,4 @@
-//! The canonical paths that are spelled out in more than one place; those of types are in [`known`](crate::schema::known).
+//! Canonical paths that several files use. Paths of types are in [`known`](crate::schema::known).
 
 pub(super) const CUSTOM_RESOURCE: &str = "kube::CustomResource";
 pub(super) const KUBE_SCHEMA: &str = "kube::KubeSchema";

@@ -43,28 +43,28 @@ pub struct Api {
     /// The status subresource is on.
     pub(crate) status: bool,
     pub(crate) scale: Option<Scale>,
-    /// Types, and the root among them; none with `schema = "disabled"`.
+    /// The types with the id of the root; `None` with `schema = "disabled"`.
     pub(crate) schema: Option<(Arc<Graph>, TypeId)>,
     /// The place where each type of the graph is declared, with its name.
     pub(crate) types: Vec<(TypeId, String, Origin)>,
     /// The place where the spec is declared.
     pub origin: Origin,
-    /// The releases of kube and schemars that make the CRD.
+    /// The releases of kube and schemars that determine the CRD.
     pub(crate) releases: Releases,
 }
 
-/// The plural of a kind: what its attributes say, or [`plural`] of its name.
+/// Returns the plural of a kind: from its attributes, or [`plural`] of its name.
 pub(crate) fn plural_of(kind: &CustomResource) -> String {
     kind.plural.clone().unwrap_or_else(|| plural(&kind.kind.to_ascii_lowercase()))
 }
 
-/// kube's guess; irregular plurals are written out by the user.
+/// Returns kube's guess of a plural. Users set irregular plurals explicitly.
 pub(crate) fn plural(word: &str) -> String {
     let es = ["s", "x", "z", "ch", "sh"];
     if es.iter().any(|ending| word.ends_with(ending)) {
         return format!("{word}es");
     }
-    // kube counts characters up to a number of bytes.
+    // kube mixes characters and bytes here.
     let before = word.len().checked_sub(2).and_then(|position| word.chars().nth(position));
     match word.strip_suffix('y') {
         Some(stem) if before.is_some_and(|last| !"aeiou".contains(last)) => {

@@ -1,4 +1,4 @@
-//! Which types of a package are custom resources.
+//! Finds the types of a package that are custom resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,17 @@ use super::canonical::CUSTOM_RESOURCE;
 use super::hidden::{Hidden, LIST};
 use super::items::{Derive, attributes, derives};
 
-/// A type that derives `CustomResource`, before anything else about it is read.
+/// A type that derives `CustomResource`. The rest of the type is not read yet.
 #[derive(Debug)]
 pub struct Declared {
     /// The spec.
     pub item: ItemRef,
-    /// Why the derive may be another one of this name.
+    /// The reason why the derive may be another derive of this name.
     pub doubt: Option<Diagnostic>,
 }
 
-/// Every type of the package that derives `CustomResource`, in the order of the source; and where there may be more.
+/// Finds every type of the package that derives `CustomResource`, in the order of the source. The diagnostics name places with
+/// possible further types.
 pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     let mut declared = Vec::new();
     let mut diagnostics = Diagnostics::default();
@@ -47,7 +48,7 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
         let found = derives(tree, module, attributes(tree.item(item)));
         if found.iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == CUSTOM_RESOURCE)) {
             let origin = tree.origin(module, tree.item(item).span());
-            // A file that two targets include declares its types once, but one that is two modules of a target twice.
+            // A file of two targets declares its types once. A file that is two modules of one target declares them twice.
             let root = tree.root(module);
             if *seen.entry((origin.path, origin.range.start)).or_insert(root) == root {
                 declared.push(Declared { item, doubt: None });
@@ -87,7 +88,7 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     (declared, diagnostics)
 }
 
-/// The custom resources that the package declares, as `Kind.group`, each with the types that are their roots.
+/// Returns the custom resources of the package, as `Kind.group`, with their root types.
 pub fn names(tree: &SourceTree) -> BTreeMap<String, BTreeSet<String>> {
     let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let (declared, _) = declared(tree);
@@ -97,12 +98,12 @@ pub fn names(tree: &SourceTree) -> BTreeMap<String, BTreeSet<String>> {
     names
 }
 
-/// The derive is of a crate that has none with an attribute `kube` but kube.
+/// Returns true for a derive of kube itself, or of a crate whose derives do not use the attribute `kube`.
 fn is_of_another(path: &str) -> bool {
     let krate = path.split("::").next().unwrap_or_default();
     ["std", "serde", "schemars", "kube", "serde_json", "clap", "garde", "validator", "strum"].contains(&krate)
 }
 
-/// Help for a derive that may be another one.
+/// Help for an ambiguous derive.
 const NAME: &str = "name it by its path: `#[derive(kube::CustomResource)]`, or list the path of the type in `crds` of \
                     `[package.metadata.memcached-sdk]`";

@@ -1,4 +1,4 @@
-//! The version gate: on which releases of kube and schemars a project is, and whether their answers are known here.
+//! The version gate: the releases of kube and schemars that a project uses, and a check that their answers are known here.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ pub(super) enum K8s {
     Source(Rc<PathBuf>),
     /// Unknown, and why.
     Unknown(String),
-    /// The sources that have them are not read.
+    /// The sources of the types are not read.
     Unread(Unread),
 }
 
@@ -52,9 +52,9 @@ pub(super) fn is_readable(krate: &str) -> bool {
     !linked.contains(&krate) && known::FEATURES.iter().all(|(package, _)| *package != krate)
 }
 
-/// Why schemars has no schema for the types of a package, or not for the version of it that code in a module uses.
+/// Returns the reason why schemars has no schema for the types of a package, or for the version of it that a module uses.
 ///
-/// The lock file lists the package below schemars exactly when a feature that somebody asks for brings it.
+/// The lock file lists the package as a dependency of schemars if and only if an enabled feature adds it.
 pub(super) fn schemars_feature(tree: &SourceTree, module: ModuleId, package: &str) -> Option<String> {
     let (_, feature) = known::FEATURES.iter().find(|(of, _)| *of == package)?;
     let named = |manifest: &CargoManifest| {
@@ -86,7 +86,7 @@ pub(super) fn schemars_feature(tree: &SourceTree, module: ModuleId, package: &st
 /// The packages of kube that a derive depends on.
 const KUBES: [&str; 3] = ["kube", "kube-core", "kube-derive"];
 
-/// The oldest and the newest known release of a package; `kube` has those of `kube-core`.
+/// The oldest and the newest known release of a package; `kube` has the releases of `kube-core`.
 fn known_releases(package: &str) -> (Version, Version) {
     let package = if package == "kube" { "kube-core" } else { package };
     let find = |table: &[(Package, Version)]| {
@@ -108,7 +108,7 @@ fn locked(tree: &SourceTree, package: &str) -> Option<Version> {
     named(package).or_else(below_kube).or_else(|| (package == "schemars").then(any).flatten())
 }
 
-/// The releases that a project is on, as its lock file has them; the newest where there is none.
+/// The releases in the lock file of a project, or the newest ones without a lock file.
 pub(super) fn releases(tree: &SourceTree) -> Releases {
     let [core, derive, schemars] =
         [Package::KubeCore, Package::KubeDerive, Package::Schemars].map(|package| locked(tree, package.name()));
@@ -119,9 +119,9 @@ pub(super) fn releases(tree: &SourceTree) -> Releases {
     })
 }
 
-/// Why the derives of a project may answer differently from those reproduced here.
+/// Returns an error if the derives of a project may produce other results than the derives reproduced here.
 pub(super) fn gate(tree: &SourceTree) -> Option<Diagnostic> {
-    // Packages that types come from derive nothing with kube, unless the project has it from one of them.
+    // Packages that only provide types do not derive with kube, unless the project gets kube from one of them.
     let own = tree.manifest();
     if !own.has_lock {
         let message = "without a `Cargo.lock` it is open on which releases of kube and schemars the project is";
@@ -135,13 +135,13 @@ pub(super) fn gate(tree: &SourceTree) -> Option<Diagnostic> {
         .or_else(|| new_releases(tree).first().map(|(package, version)| unknown(tree, package, version)))
 }
 
-/// The releases of a project that are newer than those known here, and that it does not list as verified.
+/// The releases of a project that are newer than the known ones and not listed as verified.
 pub fn new_releases(tree: &SourceTree) -> Vec<(&'static str, Version)> {
     let kubernetes = Version::parse(VERSION).map_or(0, |version| version.minor);
     let all = ["schemars", "kube", "kube-core", "kube-derive", "k8s-openapi"].into_iter().filter_map(|package| {
         let version = locked(tree, package)?;
         let new = match package {
-            // Its types are read from its source, so the patch release does not matter.
+            // The types of k8s-openapi are read from its source, so the patch release does not matter.
             "k8s-openapi" => version.major > 0 || version.minor > kubernetes,
             _ => version > known_releases(package).1,
         };
@@ -189,7 +189,7 @@ fn differs(manifest: &CargoManifest, own: bool, kube_too: bool) -> Option<Diagno
     if absent.is_some() {
         return absent;
     }
-    // `preserve_order` is no matter, since keys are sorted when they are written.
+    // `preserve_order` does not matter, because keys are sorted when they are written.
     let digits = |dependency: &&Dependency| dependency.features.contains("arbitrary_precision");
     let json = manifest.dependency_on("serde_json").filter(|found| own || is_built(manifest, found)).find(digits)?;
     let message = "the feature `arbitrary_precision` of serde_json writes the numbers of defaults in another way";
@@ -197,7 +197,7 @@ fn differs(manifest: &CargoManifest, own: bool, kube_too: bool) -> Option<Diagno
     Some(Diagnostic::new(Code::DependencyVersion, message).at(json.origin.clone()).help(help))
 }
 
-/// A dependency of a package that is not the project's own is part of the build: the lock file has it.
+/// Returns true if a dependency of a foreign package is part of the build: the lock file has it.
 fn is_built(manifest: &CargoManifest, dependency: &Dependency) -> bool {
     dependency.kind == DependencyKind::Normal && (!manifest.has_lock || dependency.locked.is_some())
 }

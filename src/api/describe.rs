@@ -1,4 +1,4 @@
-//! Types of the source → the containers of a [`Graph`], with all that their schemas reach.
+//! Types of the source → the containers of a [`Graph`], with every type that their schemas reach.
 
 mod attr_values;
 mod by_hand;
@@ -29,7 +29,7 @@ use describer::Reported;
 use schema_source::SchemaSource;
 
 impl Describer<'_> {
-    /// Describes a type and all that its schema reaches; refusals are reported at `at`.
+    /// Describes a type and every type that its schema reaches. Reports refusals at `at`.
     fn use_type(&mut self, id: TypeId, at: Use) {
         if self.types.described.contains(&id) && !self.types.active.contains(&id) {
             return;
@@ -39,7 +39,7 @@ impl Describer<'_> {
                 for argument in arguments.clone() {
                     self.use_type(argument, at);
                 }
-                // Twice what is twice in it would be without end for arguments that are not described.
+                // Mark the type as described. Otherwise nested duplicates would double the work at each level.
                 self.types.described.insert(id);
             }
             Info::Refused(refusal) => {
@@ -84,7 +84,7 @@ impl Describer<'_> {
         }
         if is_endless || active.contains(&id) {
             if is_endless {
-                // All that it is made of would come here as well.
+                // Its parts would fail here as well.
                 self.instances = INSTANCES + 1;
             }
             self.refuse(refusal(
@@ -136,7 +136,7 @@ impl Describer<'_> {
         self.types.active.pop();
     }
 
-    /// Describes a type of k8s-openapi and all that it reaches.
+    /// Describes a type of k8s-openapi and every type that it reaches.
     fn use_k8s_type(&mut self, id: TypeId, ty: &K8sType, at: Use) {
         let (module, span) = at;
         let name = ty.path.last().cloned().unwrap_or_default();
@@ -204,7 +204,7 @@ impl Describer<'_> {
         clean
     }
 
-    /// Fields and variants keep a `cfg` only when it could not be decided.
+    /// Returns true if no `cfg` is left on a field or variant. A `cfg` stays only if it could not be decided.
     fn decided(&mut self, scope: &Scope, attributes: &[Attribute]) -> bool {
         let undecided = attributes.iter().find(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"));
         let Some(attribute) = undecided else { return true };
@@ -214,13 +214,13 @@ impl Describer<'_> {
     }
 }
 
-/// Levels of a generic type inside itself, each with other arguments, before it counts as endless.
+/// The limit of levels of a generic type inside of itself, each with other arguments. A deeper type counts as endless.
 const INSIDE_ITSELF: usize = 48;
 
-/// Levels of nested types that are followed. Each is a frame on the stack of this program.
+/// The limit of nested types. Each level needs a stack frame of this program.
 const NESTING: usize = 200;
 
-/// More generic types with different arguments than any API has: one that is made of two others for some levels.
+/// The limit of generic types with different arguments. No API has as many, unless types double for several levels.
 const INSTANCES: usize = 10_000;
 
 #[cfg(test)]
@@ -234,7 +234,7 @@ mod tests {
     use std::rc::Rc;
     use std::sync::Arc;
 
-    /// The evaluator makes of the sources what the linked impls return.
+    /// The evaluator returns the same schemas for the sources as the linked impls.
     #[test]
     #[allow(clippy::disallowed_methods, reason = "tests write what they read")]
     fn sources_say_what_the_linked_types_say() {

@@ -1,8 +1,8 @@
-//! A closed-world evaluator of the language that `docs/reference/evaluated-code.md` states: literals, constants, constructors
-//! and functions that are made of them.
+//! A closed-world evaluator of the language in `docs/reference/evaluated-code.md`: literals, constants, constructors, and
+//! functions of them.
 //!
-//! What is not positively known is refused; nothing here guesses. The code is taken to compile, so a wrong type needs
-//! no answer, but every number is checked against the type that it has.
+//! Unknown code is refused; the evaluator never guesses. It assumes that the code compiles, so it does not report type
+//! errors. But it checks every number against its type.
 
 mod block;
 mod call;
@@ -39,7 +39,7 @@ pub(super) use evaluator::{Budget, Env, Eval, Evaluator};
 pub(super) use schema_code::ByHand;
 
 impl Evaluator<'_, '_> {
-    /// The value of an expression; `ty` is the type that the place asks for.
+    /// Evaluates an expression. `ty` is the expected type.
     pub(super) fn eval(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
         self.spend(scope, expr, 1)?;
         if self.nested >= NESTED {
@@ -147,7 +147,7 @@ impl Evaluator<'_, '_> {
             }
             Resolution::Local(_) => {
                 let path = syn::TypePath { attrs: Vec::new(), qself: None, path: literal.path.clone() };
-                // Arguments that are left out are those of the type that is asked for.
+                // Omitted arguments come from the expected type.
                 let bare = literal.path.segments.last().is_some_and(|last| last.arguments.is_none());
                 let inferred = expected.filter(|id| bare && self.types.names(scope, &literal.path, *id));
                 let id = inferred.unwrap_or_else(|| self.ty(scope, &syn::Type::Path(path)));
@@ -192,8 +192,8 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// More nested calls than a default ever has.
+/// The limit of nested calls.
 const DEPTH: usize = 32;
 
-/// More expressions inside each other than a default ever has; each takes some 10 kB of stack in an unoptimised build.
+/// The limit of nested expressions. Each takes about 10 kB of stack in an unoptimised build.
 const NESTED: usize = 1_000;

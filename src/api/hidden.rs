@@ -1,4 +1,4 @@
-//! Custom resources in places that are not read: macros, included files, and what stands in blocks inside of items.
+//! Custom resources in code that is not read: macros, included files, and blocks inside of items.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ pub(super) const LIST: &str =
 /// Finds custom resources in code that is not expanded.
 pub(super) struct Hidden<'a> {
     tree: &'a SourceTree,
-    /// `CustomResource` and what the package calls it by `use … as …`, wherever that is: what a name means inside of a
-    /// macro or a block is not asked.
+    /// `CustomResource` and its aliases by `use … as …` anywhere in the package. Names inside of macros and blocks are not
+    /// resolved.
     names: BTreeSet<String>,
-    /// Procedural macros of the project whose code derives it.
+    /// Procedural macros of the project whose code contains the derive.
     makers: BTreeSet<String>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Hidden<'a> {
         hidden
     }
 
-    /// Files with resources that no `mod` declares, where code that is not read may declare the module.
+    /// Returns an error for each file with resources that no `mod` declares, if unread code may declare the module.
     pub(super) fn unlinked(&self) -> Vec<Diagnostic> {
         let mut files = self.tree.unlinked_files();
         files.retain(|(_, text)| self.derives(text));
@@ -58,7 +58,7 @@ impl<'a> Hidden<'a> {
         files.iter().filter_map(of_file).collect()
     }
 
-    /// Returns true if an item may declare a file as a module in a way that is not read.
+    /// Returns true if an item may declare a file as a module in unread code.
     fn may_declare(&self, item: ItemRef, path: &Path) -> bool {
         let inside = path.strip_prefix(clean(&self.tree.manifest().dir)).unwrap_or(path);
         let names_it = |tokens: TokenStream| names_path(tokens, inside);
@@ -78,7 +78,7 @@ impl<'a> Hidden<'a> {
             _ => None,
         });
         let rules: Vec<TokenStream> = rules.collect();
-        // The rules of a macro that is not known may say `mod`.
+        // The rules of an unknown macro may contain `mod`.
         let unknown = rules.is_empty() && names_it(call.tokens.clone());
         unknown || declares(rules.into_iter().chain([call.tokens.clone()]).collect())
     }
@@ -92,7 +92,7 @@ impl<'a> Hidden<'a> {
         says(tokens, |name| self.is_name(name))
     }
 
-    /// Finds custom resources that an item, which is not one itself, may declare.
+    /// Finds custom resources that an item may declare. The item itself is not a custom resource.
     pub(super) fn behind(&self, item: ItemRef) -> Option<Diagnostic> {
         let (module, followed) = (self.tree.module(item), self.tree.child(item).is_some());
         let item = self.tree.item(item);
@@ -109,7 +109,7 @@ impl<'a> Hidden<'a> {
         self.inside(module, item).or_else(|| self.unread(module, item))
     }
 
-    /// Attribute macros and derives of a crate that uses kube.
+    /// Finds attribute macros and derives of a crate that uses kube.
     fn unread(&self, module: ModuleId, item: &Item) -> Option<Diagnostic> {
         let of_kube = |path: &syn::Path| match self.tree.resolve_in(module, path, Namespace::Macros) {
             Resolution::Foreign(path) => {
@@ -120,7 +120,7 @@ impl<'a> Hidden<'a> {
         let mut paths = Vec::new();
         for attribute in attributes_of(item) {
             if attribute.path().is_ident("derive") {
-                // One that does not parse does not compile either.
+                // An attribute that does not parse does not compile either.
                 let _ = attribute.parse_nested_meta(|meta| {
                     paths.push(meta.path);
                     Ok(())
@@ -142,7 +142,7 @@ impl<'a> Hidden<'a> {
         if matches!(item, Item::Use(_) | Item::Mod(_)) || !self.may_derive(origin.text.get(origin.range.clone())?) {
             return None;
         }
-        // The attributes of a type say what it is itself.
+        // The attributes of a type are about the type itself.
         let is_type = matches!(item, Item::Struct(_) | Item::Enum(_) | Item::Union(_));
         let is_attribute =
             |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket);
@@ -205,7 +205,7 @@ impl<'a> Hidden<'a> {
         }
     }
 
-    /// An attribute that is no known one and speaks of custom resources.
+    /// Returns true if an unknown attribute mentions custom resources.
     fn makes_resources(&self, attribute: &Attribute) -> bool {
         let speaks = |name: &str| ["crd", "kube_core"].contains(&name) || self.is_name(name);
         let is_maker = |name: &str| self.makers.contains(name);
@@ -217,25 +217,25 @@ impl<'a> Hidden<'a> {
             && (last.is_some_and(|last| is_maker(&last)) || says(attribute.meta.to_token_stream(), speaks))
     }
 
-    /// The text has a derive of one of the names.
+    /// Returns true if the text derives one of the names.
     fn derives(&self, text: &str) -> bool {
         self.may_derive(text) && text.parse().is_ok_and(|tokens| derives(tokens, &|name| self.is_name(name)))
     }
 
-    /// False only when the text has no name of the derive.
+    /// Returns false only if the text has no name of the derive.
     fn may_derive(&self, text: &str) -> bool {
         let mut words = text.split(|letter: char| letter != '_' && !letter.is_alphanumeric());
         self.names.iter().any(|name| text.contains(name)) && words.any(|word| self.names.contains(word))
     }
 }
 
-/// The attribute is no macro.
+/// Returns true if the attribute is not a macro.
 fn is_inert(attribute: &Attribute) -> bool {
     let name = attribute.path().get_ident().map(ToString::to_string);
     name.is_some_and(|name| INERT.contains(&name.as_str()) || name == "cfg" || name == "cfg_attr")
 }
 
-/// The rules of a macro call `include!`.
+/// Returns true if the rules of a macro call `include!`.
 fn includes(rules: TokenStream) -> bool {
     any(
         rules,
@@ -243,7 +243,7 @@ fn includes(rules: TokenStream) -> bool {
     )
 }
 
-/// One of the tokens is a folder or the name of the file, or a text one or more of these.
+/// Returns true if a token is the name of the file or of one of its folders, or a string with one or more of these names.
 fn names_path(tokens: TokenStream, path: &Path) -> bool {
     let is_part = |text: &str| {
         let parts = Path::new(text).components().count();
@@ -268,7 +268,7 @@ fn attributes_of(item: &Item) -> &[Attribute] {
     }
 }
 
-/// A `derive(…)` has one of the names.
+/// Returns true if a `derive(…)` has one of the names.
 fn derives(tokens: TokenStream, is_name: &dyn Fn(&str) -> bool) -> bool {
     any(tokens, &|_, from| {
         matches!(from, [TokenTree::Ident(name), TokenTree::Group(list), ..]

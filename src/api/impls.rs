@@ -1,4 +1,4 @@
-//! Which traits and items the types of the source have, by derive or by `impl`.
+//! Traits and items of the types in the source, by derive or by `impl`.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ impl Types<'_> {
         Rc::clone(self.derived.borrow_mut().entry(item).or_insert_with(read))
     }
 
-    /// Returns true if the item derives the trait of this canonical path, and no attribute macro rewrites it before.
+    /// Returns true if the item derives the trait with this canonical path, and no earlier attribute macro rewrites the item.
     pub(super) fn derives_trait(&self, item: ItemRef, canonical: &str) -> bool {
         let all = attributes(self.tree.item(item));
         let understood = skips_none(self.tree, self.tree.module(item), all);

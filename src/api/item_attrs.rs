@@ -1,4 +1,4 @@
-//! Attributes of items: which may be macros that rewrite the item, and `#[skip_serializing_none]`, which is one that is read.
+//! Attributes of items: finds macros that may rewrite the item, and expands the known macro `#[skip_serializing_none]`.
 
 use serde_derive_internals::Ctxt;
 use syn::{Attribute, Data, DeriveInput};
@@ -7,7 +7,7 @@ use crate::source::{ModuleId, Namespace, Resolution, SourceTree};
 
 use super::attribute::entries;
 
-/// Attributes that rewrite nothing: of the language, of the derives here, and tool attributes.
+/// Attributes that do not rewrite the item: built-in ones, helpers of known derives, and tool attributes.
 pub(super) const INERT: [&str; 22] = [
     "allow",
     "automatically_derived",
@@ -90,7 +90,7 @@ pub(super) fn skip_none(input: &mut DeriveInput) {
         let errors = Ctxt::new();
         let own = entries(&field.attrs, "serde", &errors);
         let own = own.iter().any(|entry| entry.key().as_deref() == Some("skip_serializing_if"));
-        // serde says what is wrong with them.
+        // serde reports their errors.
         let _ = errors.check();
         let always = field.attrs.iter().any(|attribute| attribute.path().is_ident("serialize_always"));
         if is_option(&field.ty) && !own && !always {

@@ -10,7 +10,7 @@ use crate::source::Resolution;
 /// The place from which code of k8s-openapi is evaluated.
 #[derive(Debug, Clone)]
 pub(super) struct K8sSource {
-    /// The place in the user's code that asked for it.
+    /// The place in the user's code that refers to it.
     pub(super) at: Span,
     pub(super) dir: Rc<PathBuf>,
 }
@@ -20,7 +20,7 @@ pub(super) struct K8sSource {
 pub(super) struct K8sType {
     /// The folder of the modules of one Kubernetes version.
     pub(super) dir: Rc<PathBuf>,
-    /// Its path below the crate.
+    /// The path of the type below the crate.
     pub(super) path: Vec<String>,
 }
 

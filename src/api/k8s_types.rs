@@ -1,7 +1,7 @@
-//! Types of k8s-openapi, from the sources of the version and the feature that the project is locked at.
+//! Types of k8s-openapi, from the sources of the version and the feature that the project uses.
 //!
-//! Their `JsonSchema` impls are functions like those of a user, and the same evaluator runs them. The linked ones stand
-//! in only where the project has exactly the linked version and feature.
+//! The evaluator runs their `JsonSchema` impls like handwritten impls of a user. The linked impls replace them only if the
+//! project uses exactly the linked version and feature.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -64,7 +64,7 @@ impl Types<'_> {
         self.generated_default(&ty.dir, &ty.path)
     }
 
-    /// The folder of the types that code in a scope means; or what kind of error it is that there is none, and why.
+    /// Returns the folder of the k8s-openapi sources for a scope, or the code and the message of an error.
     pub(super) fn k8s_sources(&self, scope: &Scope) -> Result<Rc<PathBuf>, (Code, String)> {
         let unread = |why: Unread| match why {
             Unread::NotDownloaded(_) => (Code::NotDownloaded, why.to_string()),

@@ -63,7 +63,7 @@ fn yes() -> bool {
     true
 }
 
-/// Names under which crates are reachable: read for their syntax, without influence on a CRD.
+/// Names of crates. Only their syntax is checked, because they do not affect a CRD.
 #[derive(Debug, Default, FromMeta)]
 #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
 #[darling(default)]
@@ -114,12 +114,12 @@ impl FromMeta for KeyValue {
     }
 }
 
-/// `printcolumn(…)`: a list, or the same as JSON in a string.
+/// `printcolumn(…)`: a list, or JSON in a string.
 #[derive(Debug)]
 pub(super) enum PrintColumns {
     One(CustomResourceColumnDefinition),
-    /// JSON that only kube before [`Change::OneColumn`](crate::schema::release::Change::OneColumn) takes, which reads all
-    /// strings as one list; and why a later one does not.
+    /// JSON that only kube before [`Change::OneColumn`](crate::schema::release::Change::OneColumn) accepts, which reads all
+    /// strings as one list. The text is the reason why later releases do not accept it.
     Several(Vec<CustomResourceColumnDefinition>, String),
 }
 
@@ -157,7 +157,7 @@ impl FromMeta for PrintColumns {
     }
 }
 
-/// `scale(…)`: a list, or the same as JSON in a string.
+/// `scale(…)`: a list, or JSON in a string.
 #[derive(Debug)]
 pub(super) struct Scale(pub(super) CustomResourceSubresourceScale);
 

@@ -1,4 +1,4 @@
-//! Name capture by `KubeSchema`, which copies a struct into a function beside names of its own.
+//! Name capture by `KubeSchema`. It copies a struct into a function that declares other names.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -10,14 +10,14 @@ use super::attribute::{Entry, entries, literal};
 /// Names that the function imports from kube-core.
 const IMPORTED: [&str; 6] = ["Rule", "Message", "Reason", "ListMerge", "MapMerge", "StructMerge"];
 
-/// The struct with one field that the function declares for each field with a rule.
+/// The struct that the function declares for each field with a rule.
 const OF_FIELD: &str = "Validated";
 
 /// Keys whose texts are types and paths.
 const PATHS: [&str; 8] =
     ["default", "from", "into", "schema_with", "serialize_with", "skip_serializing_if", "try_from", "with"];
 
-/// A name in the struct that means something else in the function than beside the struct.
+/// Returns a name in the struct that has another meaning in the function than beside the struct.
 pub(super) fn hidden_name(input: &DeriveInput) -> Option<Ident> {
     let of_struct = format!("{}Validated", input.ident);
     let hides = |name: &Ident, rules: bool| {
@@ -36,7 +36,7 @@ pub(super) fn hidden_name(input: &DeriveInput) -> Option<Ident> {
     })
 }
 
-/// The names that paths begin with in attributes that the copy keeps.
+/// Collects the first names of paths in attributes that the copy keeps.
 fn in_attributes(attributes: &[Attribute]) -> Vec<Ident> {
     let mut names = Vec::new();
     for owner in ["serde", "schemars", "validate"] {
@@ -57,7 +57,7 @@ fn in_attributes(attributes: &[Attribute]) -> Vec<Ident> {
     names
 }
 
-/// The names that do not follow a `::`.
+/// Collects the names that do not follow a `::`.
 fn first_names(tokens: TokenStream, names: &mut Vec<Ident>) {
     let mut colons = 0;
     for token in tokens {

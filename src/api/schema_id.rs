@@ -13,10 +13,10 @@ use super::schemars_attr::{FieldAttrs, OwnerAttrs as _, With};
 use super::types::{Scope, Types};
 
 impl Types<'_> {
-    /// The id that the derive gives a type: its path, and those of its arguments that a field needs.
+    /// Returns the id that the derive assigns to a type: its path and the arguments that a field needs.
     pub(super) fn schema_id(&self, scope: &Scope, cont: &Container<'_>, name: &str) -> SchemaId {
         let path = format!("{}::{name}", self.tree.module_path(scope.module).join("::"));
-        // Sorted, as the derive has them.
+        // Sorted as in the derive.
         let relevant = relevant(cont);
         if relevant.is_empty() {
             return path.into();
@@ -26,7 +26,7 @@ impl Types<'_> {
     }
 }
 
-/// The type parameters that the types of fields name, as the derive looks for them: not through `PhantomData`.
+/// Returns the type parameters in the types of fields, as the derive finds them: it ignores `PhantomData`.
 fn relevant(cont: &Container<'_>) -> BTreeSet<String> {
     let parameters: BTreeSet<String> = cont.generics.type_params().map(|param| param.ident.to_string()).collect();
     let mut found = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! `#[schemars(…)]`, `#[validate(…)]` and `#[garde(…)]`: which expressions they hold. The values come later.
+//! `#[schemars(…)]`, `#[validate(…)]` and `#[garde(…)]`: reads their expressions without evaluating them.
 
 use proc_macro2::{TokenStream, TokenTree};
 use serde_derive_internals::Ctxt;
@@ -151,7 +151,7 @@ impl CommonAttrs {
         attrs
     }
 
-    /// schemars takes the module of `#[serde(with = "…")]` for a type that describes the value.
+    /// Reads `#[serde(with = "…")]`. schemars uses its module as a type that describes the value.
     fn read_serde_with(&mut self, attributes: &[Attribute], errors: &Ctxt) {
         for entry in entries(attributes, "serde", errors) {
             if let Entry::Meta(meta) = &entry
@@ -377,10 +377,10 @@ fn bounds(meta: &Meta, own: bool, errors: &Ctxt) -> BoundAttrs {
     for pair in pairs(meta, errors) {
         let number = || {
             let expr = value(&pair, errors)?;
-            // A string holds an expression here, as in validator's older syntax.
+            // The string is an expression, as in validator's older syntax.
             literal(&expr).map_or(Some(expr.clone()), |text| parse(text, errors))
         };
-        // The first of several keys counts.
+        // The first key counts.
         if pair.path().is_ident("min") {
             if !equal && bounds.min.is_none() {
                 bounds.min = number();

@@ -8,7 +8,7 @@ use syn::{DeriveInput, Ident};
 
 use crate::schema::quietly;
 
-/// The type as one of serde's derives sees it. An error says what is wrong in the code, also where the derive panics.
+/// Parses a type as one of serde's derives does. Returns an error for invalid code, also if the derive panics.
 pub(super) fn serde_type(input: &DeriveInput, derive: Derive) -> syn::Result<Container<'_>> {
     let parse = || {
         let errors = Ctxt::new();

@@ -1,4 +1,4 @@
-//! Type checks of values: conformance with the expected type, and whether serde can write that type.
+//! Type checks of values: conformance with the expected type, and serializability of that type.
 
 use crate::schema::TypeId;
 use crate::schema::known::{Kind, Known};
@@ -8,8 +8,8 @@ use super::types::{Info, Types};
 use super::value::Val;
 
 impl Types<'_> {
-    /// False when the compiler would make another value of it first: it finds the type of a number by inference, and
-    /// goes through `Deref` where a reference to another type is asked for.
+    /// Returns false if the compiler would convert the value first. It infers the type of a number, and uses `Deref` if a
+    /// reference to another type is expected.
     pub(super) fn conforms(&self, value: &Val, ty: TypeId) -> bool {
         let of_user = matches!(value, Val::Struct(..) | Val::Variant(..));
         let (known, arguments) = match self.info(ty) {
@@ -21,7 +21,7 @@ impl Types<'_> {
                 };
             }
             Info::Described => return true,
-            // Of a trait object or a type that is `impl Trait` nothing is known but the trait.
+            // Only the trait is known of a trait object or `impl Trait` type.
             Info::K8s(_) | Info::Refused(_) => return !of_user,
             Info::Known(known, arguments) => (known, arguments),
         };
@@ -60,7 +60,7 @@ impl Types<'_> {
     }
 }
 
-/// A type that implements the traits of serde only where a feature says so.
+/// Returns true for a type that implements the traits of serde only with a feature.
 fn is_optional(known: &Known) -> bool {
     let plain = ["std", "serde_json", "schemars", "kube_core", "k8s_openapi"];
     matches!(known.kind, Kind::Shared) || known.krate().is_some_and(|krate| !plain.contains(&krate))

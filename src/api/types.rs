@@ -1,4 +1,4 @@
-//! The table of types that a custom resource reaches: what a name and an id stand for.
+//! The table of types that a custom resource reaches. Maps names to ids, and ids to types.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ pub(super) struct Scope {
     pub(super) module: ModuleId,
     pub(super) generics: Rc<BTreeMap<String, TypeId>>,
     pub(super) this: Option<TypeId>,
-    /// The code is of k8s-openapi, which is no module of the tree.
+    /// The code belongs to k8s-openapi, which is not a module of the tree.
     pub(super) k8s: Option<K8sSource>,
 }
 
@@ -34,13 +34,13 @@ impl Scope {
         Scope { module, generics: Rc::default(), this: None, k8s: None }
     }
 
-    /// The type is a type parameter, of which only the bounds are known.
+    /// Returns true if the type is a type parameter. Only its bounds are known.
     pub(super) fn is_parameter(&self, ty: &syn::Type) -> bool {
         let ident = if let syn::Type::Path(ty) = ty { ty.path.get_ident() } else { None };
         ident.is_some_and(|ident| self.generics.contains_key(&ident.to_string()))
     }
 
-    /// The path names a part of `Self` or of a type parameter.
+    /// Returns true if the path names an item of `Self` or of a type parameter.
     pub(super) fn has_owner(&self, path: &syn::Path) -> bool {
         let is_owner = |name: &syn::Ident| name == "Self" || self.generics.contains_key(&name.to_string());
         path.segments.len() > 1 && is_owner(&path.segments[0].ident)
@@ -65,7 +65,7 @@ pub(super) struct Refusal {
 
 impl Refusal {
     pub(super) fn new(code: Code, scope: &Scope, span: Span, message: impl Into<String>) -> Self {
-        // A person looks at the place in their own code.
+        // Errors point to the user's code, not to k8s-openapi.
         let span = scope.k8s.as_ref().map_or(span, |outside| outside.at);
         Refusal { code, module: scope.module, span, message: message.into(), help: None }
     }
@@ -102,7 +102,7 @@ pub(super) struct Types<'t> {
     users: BTreeMap<(ItemRef, Vec<TypeId>), TypeId>,
     knowns: BTreeMap<(&'static str, Kind, Vec<TypeId>), TypeId>,
     pub(super) from_k8s: BTreeMap<K8sType, TypeId>,
-    /// The derives of items, once they were asked for.
+    /// The derives of items, computed on demand.
     pub(super) derived: RefCell<BTreeMap<ItemRef, Rc<Derives>>>,
 }
 
@@ -227,7 +227,7 @@ impl<'t> Types<'t> {
         self.primitive("serde_json::Value")
     }
 
-    /// A string becomes it by `into()` without a change.
+    /// Returns true if `into()` converts a string to the type without a change.
     pub(super) fn is_text(&self, ty: Option<TypeId>) -> bool {
         match ty.and_then(|ty| self.known(ty)) {
             Some((Known { kind: Kind::String, .. }, _)) => true,
@@ -238,7 +238,7 @@ impl<'t> Types<'t> {
         }
     }
 
-    /// A schema or any JSON.
+    /// Returns true if the type is a schema or any JSON.
     pub(super) fn is_json(&self, ty: Option<TypeId>) -> bool {
         matches!(self.kind(ty), Some(Kind::Schema | Kind::Json))
     }
@@ -263,7 +263,7 @@ impl<'t> Types<'t> {
         self.refused(Refusal::new(Code::UnsupportedType, scope, ty.path.span(), message))
     }
 
-    /// The first type argument of a known type of such a kind, also behind a reference.
+    /// Returns the first type argument of a known type whose kind matches `is`, also behind a reference.
     pub(super) fn argument(&self, ty: Option<TypeId>, is: impl Fn(Kind) -> bool) -> Option<TypeId> {
         let (known, arguments) = self.known(ty?)?;
         match known.kind {
@@ -290,7 +290,7 @@ impl<'t> Types<'t> {
         self.user(this).is_some_and(|user| user.item == item)
     }
 
-    /// The type of an item that is named without arguments; inside its own impl that is `Self`.
+    /// Returns the type of an item that is named without arguments. Inside of its own impl that is `Self`.
     pub(super) fn item_type(&mut self, scope: &Scope, item: ItemRef) -> Option<TypeId> {
         if let Some(this) = scope.this
             && self.user(this).is_some_and(|user| user.item == item)

@@ -30,14 +30,14 @@ pub(super) enum Val {
     Json(Value),
     /// A schema, or JSON with schemas inside.
     Recipe(Recipe),
-    /// The `SchemaGenerator` that a function makes a schema with.
+    /// The `SchemaGenerator` parameter of a function.
     Generator,
-    /// The object of the schema that this variable holds.
+    /// The object of the schema in this variable.
     ObjectOf(String),
 }
 
 impl Val {
-    /// The number of parts that a copy has.
+    /// Returns the number of parts in a copy of the value.
     pub(super) fn weight(&self) -> usize {
         match self {
             Val::Unit
@@ -72,7 +72,7 @@ impl From<Recipe> for Val {
 }
 
 impl Val {
-    /// The text that `Display` writes, and so `to_string`, `format!` and `concat!`.
+    /// Returns the output of `Display`, which `to_string`, `format!` and `concat!` use.
     pub(super) fn displayed(&self) -> Option<String> {
         match self {
             Val::Str(text) => Some(text.clone()),
@@ -83,12 +83,12 @@ impl Val {
         }
     }
 
-    /// Its `Into<serde_json::Value>` is what serde writes.
+    /// Returns true if its `Into<serde_json::Value>` is equal to the output of serde.
     pub(super) fn is_simple(&self) -> bool {
         matches!(self, Val::Bool(_) | Val::Int(_) | Val::Str(_) | Val::Json(_) | Val::Recipe(_))
     }
 
-    /// A value of a type of the user, whose conversions may be anything, is in it.
+    /// Returns true if it contains a value of a user-defined type, whose conversions are unknown.
     pub(super) fn is_of_user(&self) -> bool {
         match self {
             Val::Struct(..) | Val::Variant(..) => true,

@@ -1,5 +1,5 @@
-//! The commands of operator-sdk before version 1, which articles still teach. They are hidden from `--help`, and each is done by a
-//! command of today.
+//! The commands of operator-sdk before version 1, which articles still teach. `--help` hides them. Each one runs a current
+//! command.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub enum AddCommand {
     Crd(AddArgs),
 }
 
-/// What is added.
+/// The arguments of `add`.
 #[derive(Debug, Args)]
 pub struct AddArgs {
     /// The API group with its domain, and the version
@@ -27,7 +27,7 @@ pub struct AddArgs {
     /// The kind, in PascalCase
     #[arg(long)]
     pub kind: String,
-    /// How to write and report.
+    /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -42,7 +42,7 @@ pub struct BuildArgs {
     pub image_builder: Option<ImageBuilder>,
 }
 
-/// What builds images.
+/// The programs that build images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ImageBuilder {
     /// docker.
@@ -54,7 +54,7 @@ pub enum ImageBuilder {
 }
 
 impl ImageBuilder {
-    /// The program.
+    /// The name of the program.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Docker => "docker",
@@ -77,12 +77,12 @@ pub struct RunArgs {
     /// On this machine, which is the only place
     #[arg(long, required = true)]
     pub local: bool,
-    /// How.
+    /// The flags of a local run.
     #[command(flatten)]
     pub args: LocalArgs,
 }
 
-/// How the operator is run on this machine.
+/// The flags of a local run.
 #[derive(Debug, Args)]
 pub struct LocalArgs {
     /// The kubeconfig

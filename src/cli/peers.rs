@@ -1,5 +1,5 @@
-//! Flags and plugins of kubebuilder and operator-sdk. They are accepted where a project here is what they ask for, hidden from
-//! `--help`, and each has a line about what it means here.
+//! Flags and plugins of kubebuilder and operator-sdk. The program accepts those that every project already satisfies. `--help`
+//! hides them. A note explains each one that is given.
 
 use clap::Args;
 
@@ -15,9 +15,9 @@ pub use commands::{COMMANDS, FLAGS};
 pub enum Plugin {
     /// A part of the project, switched on or off.
     Part(Switch, bool),
-    /// The plugin of kubebuilder that writes a controller for an image.
+    /// The plugin of kubebuilder that scaffolds a controller for an image.
     DeployImage,
-    /// A plugin of a peer that asks for what each project has already.
+    /// A plugin of a peer for a feature that every project has.
     Given,
 }
 
@@ -35,7 +35,7 @@ impl Plugin {
         let named = |plugin, note: Option<&str>| {
             Ok(Named { plugin, note: note.map(|note| format!("`--plugins={name}`: {note}")) })
         };
-        // The names of ours are without a version.
+        // Our own plugin names have no version.
         let of_peer = name.contains('/');
         if let Some((_, note)) = ELSEWHERE.iter().find(|(known, _)| is_called(full, known)) {
             return Err((*note).to_owned());
@@ -62,16 +62,16 @@ impl Plugin {
     }
 }
 
-/// A plugin, and what its name means here.
+/// A plugin and a note about its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     /// The plugin.
     pub plugin: Plugin,
-    /// For the name of a peer.
+    /// The explanation of a peer's plugin name.
     pub note: Option<String>,
 }
 
-/// Plugins that ask for what each project has already.
+/// Plugins for features that every project has.
 pub const GIVEN: &[(&str, &str)] = &[
     ("go", "a project has one layout here, for an operator in Rust"),
     ("base.go", "a project has one layout here, for an operator in Rust"),
@@ -82,7 +82,7 @@ pub const GIVEN: &[(&str, &str)] = &[
     ),
 ];
 
-/// Plugins for operators that are not written in a language.
+/// Plugins for operators without a program, such as playbooks and charts.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     (
         "ansible",
@@ -101,7 +101,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("quarkus", "an operator is a Rust program here: leave the flag out"),
 ];
 
-/// Whether a plugin has this name, which may be followed by its domain.
+/// Returns true if `full` is the plugin name `known`, with or without a domain after it.
 fn is_called(full: &str, known: &str) -> bool {
     full.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -121,7 +121,7 @@ pub struct InitFlags {
 }
 
 impl InitFlags {
-    /// A line for each flag that is given.
+    /// Returns a note for each flag that is given.
     pub fn notes(&self) -> Vec<String> {
         let given = [
             (
@@ -162,7 +162,7 @@ pub struct CreateFlags {
 }
 
 impl CreateFlags {
-    /// A line for each flag that is given.
+    /// Returns a note for each flag that is given.
     pub fn notes(&self) -> Vec<String> {
         let given = [
             (self.ssa.is_some(), "`--ssa`: every controller here applies server-side"),
@@ -179,13 +179,13 @@ impl CreateFlags {
         [notes(&self.plugins), said(&given)].concat()
     }
 
-    /// Returns true if a plugin is for an image.
+    /// Returns true if a plugin scaffolds a controller for an image.
     pub fn deploys_image(&self) -> bool {
         self.plugins.iter().any(|named| named.plugin == Plugin::DeployImage)
     }
 }
 
-/// What names of plugins mean here.
+/// Returns the notes of the plugins.
 pub fn notes(plugins: &[Named]) -> Vec<String> {
     plugins.iter().filter_map(|named| named.note.clone()).collect()
 }

@@ -5,7 +5,7 @@ use crate::cli::peers::Plugin;
 use crate::ops::choice::Choice;
 use crate::project::parts::Switch;
 
-/// Maps the switches of a project.
+/// Maps the switches of a project to choices.
 pub(super) fn of_parts(args: &PartArgs) -> Vec<Choice> {
     let PartArgs { webhook_cert_mode, leader_election, prometheus, network_policy, metrics_cert, manager, plugins } =
         args;

@@ -1,10 +1,10 @@
-//! `completion`: a script for a shell.
+//! `completion`: the completion script of a shell.
 
 use clap::CommandFactory as _;
 
 use crate::cli::{Cli, CompletionArgs};
 
-/// The script.
+/// Returns the completion script.
 pub(crate) fn script(args: &CompletionArgs) -> String {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "memcached-sdk", &mut script);

@@ -24,7 +24,7 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     run_in(Draft::open(&root), Diagnostics::default(), options(args), &args.write, term)
 }
 
-/// Runs the operation in a draft that may have changes already, of which `earlier` was found.
+/// Runs the operation in a draft that may already have changes. `earlier` are the diagnostics of those changes.
 pub(super) fn run_in(
     mut draft: Draft,
     earlier: Diagnostics,
@@ -36,7 +36,7 @@ pub(super) fn run_in(
     let planned: Result<Diagnostics> = create_api::run(&mut draft, &options).or_else(|error| {
         let Recorded(problem) = error.downcast()?;
         if !write.is_preview() {
-            // A run that was interrupted after the last file has left Cargo.lock behind.
+            // An interrupted run may have written every file except Cargo.lock.
             let found = fetch::missing(draft.root(), &mut |text| term.status(text));
             term.diagnostics(&found);
         }

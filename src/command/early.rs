@@ -1,4 +1,4 @@
-//! The commands of operator-sdk before version 1: what they are today, said and done.
+//! The commands of operator-sdk before version 1. Each one names the current command and runs it.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +20,7 @@ use crate::project::name::Domain;
 use crate::project::{Project, builtin};
 use crate::term::Term;
 
-/// Group, without a trailing slash, and version.
+/// Splits `--api-version` into the group, without a trailing slash, and the version.
 fn api_version(args: &AddArgs) -> Result<(&str, &str)> {
     match args.api_version.split_once('/') {
         Some((group, version)) if !group.is_empty() && !version.contains('/') => Ok((group, version)),
@@ -32,7 +32,7 @@ fn api_version(args: &AddArgs) -> Result<(&str, &str)> {
     }
 }
 
-/// `add api` and `add controller`: a type, or a controller for one that exists.
+/// `add api` and `add controller`: adds a type, or a controller for an existing type.
 pub(super) fn add(args: &AddArgs, is_type: bool, term: &mut Term) -> Result<Outcome> {
     let (group, version) = api_version(args)?;
     let root = Project::find_root(Path::new("."))?;
@@ -72,7 +72,7 @@ pub(super) fn add(args: &AddArgs, is_type: bool, term: &mut Term) -> Result<Outc
     create_api::run_in(draft, found, options, &args.write, term)
 }
 
-/// The group without the domain of the project; and the domain that it gets, as it has none that anybody chose.
+/// Splits the group at the domain of the project. Returns a new domain if the user has not chosen one for the project.
 fn split(project: &Project, group: &str, args: &AddArgs) -> Result<(String, Option<Domain>)> {
     let domain = project.domain.as_ref().map_or("", Domain::as_str);
     if let Some(short) = group.strip_suffix(domain).and_then(|rest| rest.strip_suffix('.')) {
@@ -137,7 +137,7 @@ pub(super) fn local(args: &LocalArgs, term: &mut Term) -> Result<Outcome> {
     make(&words, term)
 }
 
-/// Runs a target of the project's Makefile, which says how.
+/// Runs a target of the project's Makefile.
 fn make(words: &[String], term: &mut Term) -> Result<Outcome> {
     let root = Project::find_root(Path::new("."))?;
     let shown = words.iter().map(|word| if word.contains(' ') { format!("'{word}'") } else { word.clone() });

@@ -1,4 +1,4 @@
-//! `generate`: arguments → [`GenerateOptions`], and what [`generate::run`] has made → files and messages.
+//! `generate`: arguments → [`GenerateOptions`], and the result of [`generate::run`] → files and messages.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     run_with(&options(args, term), &args.write, term)
 }
 
-/// Runs the operation and reports.
+/// Runs the operation and reports its result.
 pub(super) fn run_with(options: &GenerateOptions, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
     let is_text = write.output == OutputFormat::Text;
     let Findings { value: generated, diagnostics: mut found } = generate::run(options, &mut |text| term.status(text))?;
@@ -83,7 +83,7 @@ fn options(args: &GenerateArgs, term: &Term) -> GenerateOptions {
     }
 }
 
-/// The flag because of which no file is written.
+/// Returns the flag that prevents writing.
 pub(super) fn preview(write: &WriteArgs) -> Option<&'static str> {
     let flags = [("--check", write.check), ("--dry-run", write.dry_run), ("--diff", write.diff)];
     flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
@@ -108,12 +108,12 @@ fn destination(args: &LayoutArgs) -> Destination {
     }
 }
 
-/// Returns true if cargo shall say nothing either.
+/// Returns true if cargo must be silent, too.
 pub(super) fn is_quiet(term: &Term) -> bool {
     term.verbosity() == Verbosity::Quiet
 }
 
-/// Which engine is asked for.
+/// The engine that the flags select.
 fn request(args: &GenerateArgs, term: &Term) -> engine::Request {
     let quiet = is_quiet(term);
     engine::Request { engine: args.engine, verify: args.verify, features: FeatureSelection::default(), quiet }
@@ -137,7 +137,7 @@ pub(super) fn features(args: &FeatureArgs) -> FeatureSelection {
     }
 }
 
-/// Says which kinds there are, with `-v`; and that there is none, which may be a mistake.
+/// Lists the kinds with `-v`. Warns if there are no kinds, which may be a mistake.
 fn list(crds: Option<&[Crd]>, term: &mut Term) {
     let Some(crds) = crds else { return };
     for crd in crds {

@@ -47,7 +47,7 @@ pub(super) fn options(args: &ProjectArgs, domain: &str, write: &WriteArgs) -> In
     }
 }
 
-/// Says what flags of kubebuilder and operator-sdk mean here.
+/// Prints the notes about flags of kubebuilder and operator-sdk.
 pub(super) fn say_peers(args: &ProjectArgs, term: &mut Term) {
     term.statuses(peers::notes(&args.parts.plugins));
     term.statuses(args.peers.notes());
@@ -61,7 +61,7 @@ pub(super) fn fetch(root: &Path, args: &ProjectArgs, term: &mut Term) -> Diagnos
     if args.fetch_deps { fetch::dependencies(root, &mut |text| term.status(text)) } else { Diagnostics::default() }
 }
 
-/// `cd folder && `, except for the working directory.
+/// Returns `cd folder && `, or an empty text for the working directory.
 fn in_folder(folder: &Path) -> String {
     if folder == Path::new(".") { String::new() } else { format!("cd {} && ", folder.display()) }
 }

@@ -1,4 +1,4 @@
-//! `new`: arguments → [`init::run`] in a new folder, with a sample on request, and a git repository.
+//! `new`: runs [`init::run`] in a new folder, adds a sample on request, and creates a git repository.
 
 use anyhow::Result;
 

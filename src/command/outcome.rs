@@ -1,4 +1,4 @@
-//! How a command ends: what it has planned meets the disk, and what came of that is shown.
+//! The end of a command: applies its plan to the disk and reports the result.
 
 use std::io;
 
@@ -12,34 +12,34 @@ use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
 use crate::plan::{Draft, report};
 use crate::term::{Term, Verbosity};
 
-/// How a command ended that could be carried out.
+/// The result of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The disk is, or was already, what it should be.
+    /// The files on disk are as planned.
     Done,
-    /// The source has errors; they were shown and nothing was written.
+    /// The source has errors. They were shown, and nothing was written.
     Failed,
-    /// The source has errors; they were shown, and what has none is as after [`Self::Done`].
+    /// The source has errors. They were shown, and everything without an error was written.
     Partly,
-    /// A check has findings; they were shown.
+    /// A check has findings. They were shown.
     Found,
-    /// The command line asks for what can't be.
+    /// The command line is invalid.
     Misused,
-    /// `--check`: it is not.
+    /// `--check`: the files on disk differ from the plan.
     Differs,
 }
 
-/// What a command has done and found out; shown once, at its end.
+/// The changes and findings of a command, shown once at its end.
 #[must_use]
 pub(super) struct Report {
     pub(super) outcome: Outcome,
     pub(super) changes: Vec<Change>,
     pub(super) diagnostics: Diagnostics,
-    /// What to do after this, for people.
+    /// The next steps, for people.
     pub(super) next: String,
 }
 
-/// Applies what a command has planned. Errors in the source mean that nothing is written.
+/// Applies the plan of a command. Nothing is written if the source has errors.
 pub(super) fn apply(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Report> {
     if diagnostics.has_errors() {
         return Ok(Report { outcome: Outcome::Failed, changes: Vec::new(), diagnostics, next: String::new() });
@@ -47,7 +47,7 @@ pub(super) fn apply(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -
     apply_anyway(draft, diagnostics, write)
 }
 
-/// Applies a change of a project, brings its Cargo.lock up to date, and reports both. `next` is what to do afterwards.
+/// Applies a change of a project, updates its Cargo.lock, and reports both. `next` lists the next steps.
 pub(super) fn apply_and_fetch(
     draft: Draft,
     mut diagnostics: Diagnostics,
@@ -65,7 +65,7 @@ pub(super) fn apply_and_fetch(
     report.show(write, term)
 }
 
-/// Applies what a command has planned of what has no error.
+/// Applies the part of a plan that has no errors.
 pub(super) fn apply_anyway(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Report> {
     let mode = match write {
         WriteArgs { check: true, .. } => Mode::Check,
@@ -83,12 +83,12 @@ pub(super) fn apply_anyway(draft: Draft, diagnostics: Diagnostics, write: &Write
 }
 
 impl Report {
-    /// Whether files were written, or were as they should be already.
+    /// Returns true if the command wrote its files or found them up to date.
     pub(super) fn is_written(&self, write: &WriteArgs) -> bool {
         self.outcome == Outcome::Done && !write.is_preview()
     }
 
-    /// Findings to stderr and changes to stdout, or all of it as one document to stdout.
+    /// Prints findings to stderr and changes to stdout, or one document with both to stdout.
     pub(super) fn show(self, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
         let document = match write.output {
             OutputFormat::Text => None,
@@ -113,7 +113,7 @@ impl Report {
             }
             let summary = report::summary(&self.changes);
             term.status(&match self.outcome {
-                // What to do is in the finding.
+                // The finding already names the command to run.
                 Outcome::Differs
                     if self
                         .diagnostics
@@ -135,8 +135,8 @@ impl Report {
     }
 }
 
-/// For tests: `MEMCACHED_SDK_ABORT_AT_FILE_OPERATION=n` ends the process before the n-th file operation, from 1, as
-/// a power failure would.
+/// For tests: `MEMCACHED_SDK_ABORT_AT_FILE_OPERATION=n` simulates a power failure. The process aborts before the n-th file
+/// operation, counted from 1.
 fn abort_hook() -> impl FnMut(&FsOp) -> io::Result<()> {
     let mut left = std::env::var("MEMCACHED_SDK_ABORT_AT_FILE_OPERATION").ok().and_then(|n| n.parse::<u64>().ok());
     move |_| {
@@ -150,7 +150,7 @@ fn abort_hook() -> impl FnMut(&FsOp) -> io::Result<()> {
     }
 }
 
-/// Reports why a command could not be carried out.
+/// Reports the error that ended a command.
 pub(super) fn fail(error: anyhow::Error, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
     let (outcome, error) = match error.downcast::<Usage>() {
         Ok(Usage(problem)) => (Outcome::Misused, problem.into()),

@@ -1,4 +1,4 @@
-//! Rendered manifests in, and what is generated of them.
+//! Reads rendered manifests and plans the files that are generated from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, IsTerminal as _};
@@ -12,10 +12,10 @@ use crate::diagnostic::Problem;
 use crate::plan::{Draft, RelPath};
 use crate::term::Term;
 
-/// How to make manifests of a project.
+/// The help for missing manifests of a project.
 pub(super) const RENDER: &str = "run `make build-installer` first, or name other manifests with `--manifests`";
 
-/// The documents of a file, or of all YAML files below a folder; `-` is stdin. `help` says how to make them.
+/// Reads the documents of a file, or of all YAML files below a folder. `-` is stdin. `help` explains how to create them.
 pub(super) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
     let paths = if path.is_dir() {
         yaml_files(path)?.into_iter().map(|name| path.join(name)).collect()
@@ -34,12 +34,12 @@ fn parse(text: &str, shown: &str) -> Result<Vec<Value>> {
     Ok(documents.map_err(|error| Problem::new(format!("`{shown}` is no YAML: {error}")))?)
 }
 
-/// The objects of a stream, those of a `List` among them. `doing` is what they are for.
+/// Reads the objects of a stream, including the items of a `List`. `doing` describes the caller's step in errors.
 pub(super) fn objects(path: &Path, help: &str, doing: &str) -> Result<Vec<Value>> {
     objects_of(documents(path, help)?, doing)
 }
 
-/// As [`objects`], of what a kustomization renders.
+/// Like [`objects`], for the output of a kustomization.
 pub(super) fn rendered(folder: &Path, help: &str, doing: &str, term: &mut Term) -> Result<Vec<Value>> {
     let shown = folder.display();
     if !folder.join("kustomization.yaml").is_file() {
@@ -115,7 +115,8 @@ fn read(path: &Path, help: &str) -> Result<String> {
         .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", path.display())).help(help).into())
 }
 
-/// Puts files below `folder`. Ours are replaced, and removed when their object is gone; `help` is about one that is not ours.
+/// Plans files below `folder`. Generated files are replaced, and removed when their object is gone. Another file at one of the
+/// paths is an error with `help`.
 pub(super) fn put(
     draft: &mut Draft,
     folder: &str,
@@ -144,14 +145,14 @@ pub(super) fn put(
     Ok(())
 }
 
-/// The paths of the YAML files below a folder, sorted.
+/// Lists the YAML files below a folder, sorted by path.
 pub(super) fn yaml_files(folder: &Path) -> Result<Vec<String>> {
     let mut files = files(folder)?;
     files.retain(|path| Path::new(path).extension().is_some_and(|extension| extension == "yaml"));
     Ok(files)
 }
 
-/// The paths of the files below a folder, sorted; none without the folder.
+/// Lists the files below a folder, sorted by path. A missing folder has no files.
 pub(super) fn files(folder: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     if !folder.is_dir() {

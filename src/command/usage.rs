@@ -1,4 +1,4 @@
-//! Command lines that clap refuses, in the format that they ask for; and answers to the commands and flags of the peers.
+//! Reports command lines that clap rejects, in the requested format. Answers commands and flags of the peers.
 
 use std::ffi::OsString;
 
@@ -11,7 +11,7 @@ use crate::cli::{Cli, OutputFormat, WriteArgs};
 use crate::diagnostic::Problem;
 use crate::term::Term;
 
-/// Shows what clap says.
+/// Shows the error of clap.
 pub(super) fn refuse(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     let output = output(arguments);
     if let Some(problem) = peer_command(error, arguments) {
@@ -23,7 +23,7 @@ pub(super) fn refuse(error: &clap::Error, arguments: &[OsString]) -> Outcome {
         || output == OutputFormat::Text
         || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     {
-        // A terminal that is gone has no one to tell.
+        // An error of a closed terminal cannot be shown.
         let _ = error.print();
         if let Some(hint) = hint(error) {
             Term::stdio(crate::term::Verbosity::Normal).help(&hint);
@@ -35,7 +35,7 @@ pub(super) fn refuse(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     fail(Usage(problem(error)).into(), &write, &mut term).unwrap_or(Outcome::Misused)
 }
 
-/// The answer to a command of kubebuilder or operator-sdk that is done in another way here.
+/// Returns the error for a command of kubebuilder or operator-sdk that has another form here.
 fn peer_command(error: &clap::Error, arguments: &[OsString]) -> Option<Problem> {
     if !error.use_stderr() {
         return None;
@@ -49,13 +49,13 @@ fn peer_command(error: &clap::Error, arguments: &[OsString]) -> Option<Problem> 
     Some(Problem::new(format!("`{command}` is done in another way here")).help(*help))
 }
 
-/// Whether these words are a command here.
+/// Returns true if the words are a command of this program.
 fn is_command(words: &str) -> bool {
     let cli = Cli::command();
     words.split(' ').try_fold(&cli, |command, word| command.find_subcommand(word)).is_some()
 }
 
-/// The format that the arguments ask for, as far as can be said of arguments that are wrong.
+/// The requested format, guessed from invalid arguments.
 fn output(arguments: &[OsString]) -> OutputFormat {
     let arguments: Vec<&str> = arguments.iter().skip(1).map_while(|argument| argument.to_str()).collect();
     let value = arguments.iter().enumerate().find_map(|(at, argument)| {
@@ -65,7 +65,7 @@ fn output(arguments: &[OsString]) -> OutputFormat {
     value.and_then(|value| OutputFormat::from_str(value, false).ok()).unwrap_or_default()
 }
 
-/// The first paragraph of clap's text is what is wrong; its tips, and ours, are what to do.
+/// Converts an error of clap. The first paragraph of its text is the message; its tips, and ours, are the help.
 fn problem(error: &clap::Error) -> Problem {
     let text = error.render().to_string();
     let mut paragraphs =
@@ -77,7 +77,7 @@ fn problem(error: &clap::Error) -> Problem {
     if help.is_empty() { problem } else { problem.help(help.join("; ")) }
 }
 
-/// What a flag of a peer is called here.
+/// Suggests the name that a flag of a peer has here.
 fn hint(error: &clap::Error) -> Option<String> {
     let (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) =
         (error.kind(), error.get(ContextKind::InvalidArg))

@@ -1,4 +1,4 @@
-//! `version`: this program, and the libraries that decide what it writes.
+//! `version`: the versions of this program and of the libraries that determine its output.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::cli::{DataFormat, VersionArgs};
 use crate::ops::VERSION;
 use crate::schema::release::NEWEST;
 
-/// One library a line, or an object.
+/// Returns one library per line, or a JSON object.
 pub(crate) fn text(args: &VersionArgs) -> String {
     let [(_, kube), _, (_, schemars)] = NEWEST;
     let [kube, schemars] = [kube, schemars].map(|version| version.to_string());

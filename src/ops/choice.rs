@@ -18,7 +18,7 @@ pub(crate) enum Choice {
     Switch(Switch, bool),
 }
 
-/// Where the operator works.
+/// The namespaces in which the operator works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Scope {
     Cluster,
@@ -27,7 +27,7 @@ pub(crate) enum Scope {
 }
 
 impl Choice {
-    /// Records it in a project.
+    /// Records the choice in a project.
     pub(crate) fn apply_to(&self, project: &mut Project) {
         match self {
             Self::Scope(scope) => {
@@ -50,16 +50,16 @@ impl Choice {
         project
     }
 
-    /// Whether the project has made it.
+    /// Returns true if the project has made this choice.
     pub(crate) fn is_of(&self, project: &Project) -> bool {
         self.applied_to(project) == *project
     }
 
-    /// The other answers to its question; none where it is about words only.
+    /// The alternatives to this choice. A choice that only changes texts has no alternatives.
     pub(crate) fn others(&self, project: &Project) -> Vec<Self> {
         match self {
             Self::Scope(scope) => {
-                // Which namespaces does not matter.
+                // Any namespaces do: the scaffold has the same lines for each.
                 let listed = if project.namespaces.is_empty() {
                     Namespace::parse("default").into_iter().collect()
                 } else {
@@ -85,7 +85,8 @@ impl Choice {
         }
     }
 
-    /// Those of a project that files may contradict: what is switched on by hand is none of PROJECT's business.
+    /// The choices of a project that files must match. A switch that is off in PROJECT is not among them: users may enable it
+    /// manually.
     pub(crate) fn recorded(project: &Project) -> Vec<Self> {
         let scope = match (project.namespaced, project.namespaces.is_empty()) {
             (false, _) => Scope::Cluster,
@@ -107,7 +108,7 @@ impl Choice {
         .collect()
     }
 
-    /// As it is typed.
+    /// The command-line flag for this choice.
     pub(crate) fn flag(&self) -> String {
         match self {
             Self::Scope(Scope::Cluster) => "--namespaced=false".to_owned(),

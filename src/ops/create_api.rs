@@ -1,4 +1,4 @@
-//! `create api`: a group, version and kind → types, a controller, and what belongs to them in config/.
+//! `create api`: a group, version and kind → types, a controller, and their files in config/.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(crate) struct CreateApiOptions {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
-    /// A group that ends in the domain already is the whole one; see [`Question::Group`].
+    /// Takes a group that ends in the domain as the whole group; see [`Question::Group`].
     pub(crate) whole_group: Option<bool>,
     /// Scaffold the custom resource type; see [`Question::Resource`].
     pub(crate) resource: Option<bool>,
@@ -38,11 +38,11 @@ pub(crate) struct CreateApiOptions {
     pub(crate) image: Option<ImageOptions>,
     /// Plans the generated manifests as well.
     pub(crate) generate: bool,
-    /// Overwrites files that exist with other text.
+    /// Overwrites files that exist with different content.
     pub(crate) force: bool,
 }
 
-/// An image, and how it is run.
+/// A container image and how to run it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ImageOptions {
     pub(crate) name: String,
@@ -54,9 +54,9 @@ pub(crate) struct ImageOptions {
 /// A decision that the options leave open.
 #[derive(Debug)]
 pub(crate) enum Question {
-    /// The group ends in the domain of the project already, to which the domain is added.
+    /// Take the group as it is? It already ends in the domain of the project, which is otherwise appended.
     Group { group: Group, domain: Domain },
-    /// Scaffold the custom resource type. The default for a kind of Kubernetes is no; `note` says what that means.
+    /// Scaffold the custom resource type. The default for a kind of Kubernetes is no; `note` explains the consequence.
     Resource { note: Option<String> },
     /// Scaffold the controller.
     Controller,
@@ -74,7 +74,7 @@ impl Question {
         }
     }
 
-    /// The answer that a person confirms with the return key.
+    /// The answer that the return key confirms.
     pub(crate) fn default(&self) -> bool {
         match self {
             Self::Group { .. } | Self::Controller => true,
@@ -82,12 +82,12 @@ impl Question {
         }
     }
 
-    /// The answer where nobody can be asked. A group that may be a mistake is an error then.
+    /// The answer without a terminal. A group that may be a mistake is then an error.
     pub(crate) fn unattended(&self) -> bool {
         self.default() && !matches!(self, Self::Group { .. })
     }
 
-    /// Enters the answer into the options. Returns a note about its effect.
+    /// Stores the answer in the options. Returns a note about its effect.
     pub(crate) fn answer(self, answer: bool, options: &mut CreateApiOptions) -> Option<String> {
         match self {
             Self::Group { .. } => options.whole_group = Some(answer),
@@ -101,7 +101,7 @@ impl Question {
     }
 }
 
-/// PROJECT has it already.
+/// The API is already in PROJECT.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub(crate) struct Recorded(#[from] pub(crate) Problem);
@@ -141,7 +141,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagn
     }
     let storage = !earlier_versions(&project, &resource).any(|other| other.api.is_some());
     project.add(resource.clone(), options.force).map_err(Recorded)?;
-    // What is scaffolded is what the record says, also where this command adds to an entry.
+    // The record decides what is scaffolded, also if this command extends an entry.
     let recorded = project.find(&resource).and_then(|entry| entry.api.clone());
     let namespaced = builtin.as_ref().map_or(resource.namespaced, |builtin| builtin.namespaced);
     let shape = recorded.unwrap_or_else(|| ResourceApi::new(namespaced));
@@ -174,16 +174,16 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagn
     Ok(found)
 }
 
-/// Options as far as they decide.
+/// The result of reading the options: an open question, or every decision.
 enum Resolution {
     Open(Question),
     Decided(Box<Wanted>),
 }
 
-/// The decisions.
+/// The decisions of a run.
 struct Wanted {
     resource: Resource,
-    /// When the resource is a type of Kubernetes itself.
+    /// The built-in type, if the resource is a kind of Kubernetes.
     builtin: Option<Builtin>,
     /// Scaffold the types.
     api: bool,
@@ -231,7 +231,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<Resolution> {
             Known::Recorded(entry) if entry.external => {
                 resource = Resource { controllers: Controllers::None, ..*entry };
             }
-            // The record has the controllers of the kind; the flags say which one is new.
+            // The record lists the controllers of the kind; the flags name the new one.
             Known::Recorded(entry) => (resource.group, resource.domain) = (entry.group, entry.domain),
             Known::Builtin(found) => {
                 resource = Resource::builtin(&found)?;
@@ -259,7 +259,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<Resolution> {
     } else if let Some(entry) = project.find(&resource).filter(|_| !resource.external) {
         resource.plural = entry.plural.clone();
     }
-    // A kind has one controller, for whichever version is stored.
+    // A kind has one controller, not one per version.
     let has_controller = |resource: &Resource| resource.controllers != Controllers::None;
     let has_already = options.controller_name.is_none() && project.other_versions(&resource).any(has_controller);
     let controller = match options.controller {
@@ -289,7 +289,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<Resolution> {
     Ok(Resolution::Decided(Box::new(Wanted { resource, builtin, api, controller })))
 }
 
-/// A kind of Kubernetes gets a controller alone.
+/// Asks for the type. A note explains that a kind of Kubernetes only gets a controller.
 fn about_resource(project: &Project, resource: &Resource, options: &CreateApiOptions) -> Question {
     let note = meant_builtin(project, resource, options).map(|builtin| {
         let name = format!("{}/{}", builtin.group, builtin.version);
@@ -303,8 +303,8 @@ fn about_resource(project: &Project, resource: &Resource, options: &CreateApiOpt
     Question::Resource { note }
 }
 
-/// The kind of Kubernetes that the flags name, when they say nothing that only an API of the project has. An empty group is the
-/// domain of the project.
+/// Returns the kind of Kubernetes that the flags name. Flags that only apply to an API of the project rule it out. An empty group
+/// stands for the domain of the project.
 fn meant_builtin(project: &Project, resource: &Resource, options: &CreateApiOptions) -> Option<Builtin> {
     let is_own = options.image.is_some()
         || options.plural.is_some()
@@ -319,7 +319,7 @@ fn meant_builtin(project: &Project, resource: &Resource, options: &CreateApiOpti
     builtin::find(&options.group, &options.version, &options.kind).ok().flatten()
 }
 
-/// The domain of the project, and the group without it, if the group ends in it although the domain is added to the group.
+/// Splits a group that already ends in the domain of the project. Returns the domain and the rest of the group.
 fn short_group<'a>(
     project: &'a Project,
     group: &'a Group,
@@ -329,7 +329,7 @@ fn short_group<'a>(
     Some((domain, without_domain(group, domain)?))
 }
 
-/// The group would end in the domain twice.
+/// The error for a group that would end in the domain twice.
 fn doubled(group: &Group, domain: &Domain, short: &str, options: &CreateApiOptions) -> Problem {
     let shown = if short.is_empty() { "\"\"" } else { short };
     let command =
@@ -341,7 +341,7 @@ fn doubled(group: &Group, domain: &Domain, short: &str, options: &CreateApiOptio
     ))
 }
 
-/// The versions of the same kind that were made before this one.
+/// The versions of the same kind that were added before this one.
 fn earlier_versions<'a>(project: &'a Project, resource: &'a Resource) -> impl Iterator<Item = &'a Resource> {
     let earlier = project.resources.iter().take_while(|other| !other.same_gvk(resource));
     earlier.filter(|other| other.same_group_kind(resource))

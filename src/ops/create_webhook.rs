@@ -1,4 +1,4 @@
-//! `create webhook`: handlers for a kind of the project, of Kubernetes, or of another crate, and what lets the API server ask them.
+//! `create webhook`: handlers for a kind of the project, of Kubernetes, or of another crate, and their manifests.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::project::{Project, Resource, ResourceApi};
 use crate::scaffold::context::{ResourceContext, WebhookContext};
 use crate::scaffold::webhook;
 
-/// Kinds of objects that an operator is made of.
+/// The kinds of the operator's own objects.
 const OWN: [&str; 9] =
     ["Deployment", "Event", "Lease", "Namespace", "Pod", "ReplicaSet", "Secret", "Service", "ServiceAccount"];
 
@@ -31,7 +31,7 @@ pub(crate) struct CreateWebhookOptions {
     pub(crate) defaulting: bool,
     pub(crate) validation: bool,
     pub(crate) conversion: bool,
-    /// The versions that are converted to the hub, `version`.
+    /// The versions that convert to the hub, which is `version`.
     pub(crate) spokes: Vec<String>,
     pub(crate) defaulting_path: Option<String>,
     pub(crate) validation_path: Option<String>,
@@ -40,7 +40,7 @@ pub(crate) struct CreateWebhookOptions {
     pub(crate) cert_mode: Option<CertMode>,
     /// Plans the generated manifests as well.
     pub(crate) generate: bool,
-    /// Overwrites files that exist with other text.
+    /// Overwrites files that exist with different content.
     pub(crate) force: bool,
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateWebhookOptions) -> Result<D
     Ok(found)
 }
 
-/// A path has one handler.
+/// Refuses a path that already has a handler.
 fn refuse_same_path(project: &Project, resource: &Resource, webhooks: &Webhooks) -> Result<()> {
     let mut taken = BTreeMap::from([("/convert".to_owned(), "conversions".to_owned())]);
     let others = project.resources.iter().filter(|other| !other.same_gvk(resource));
@@ -132,7 +132,7 @@ fn refuse_same_path(project: &Project, resource: &Resource, webhooks: &Webhooks)
     Ok(())
 }
 
-/// The kind, as PROJECT has it or is to have it.
+/// Returns the kind as PROJECT records it, or as PROJECT will record it.
 fn wanted(project: &Project, options: &CreateWebhookOptions) -> Result<Resource> {
     let group = Group::parse(&options.group).map_err(Usage)?;
     let version = Version::parse(&options.version).map_err(Usage)?;
@@ -158,7 +158,7 @@ fn wanted(project: &Project, options: &CreateWebhookOptions) -> Result<Resource>
     Ok(resource)
 }
 
-/// The webhooks that the flags ask for.
+/// Returns the webhooks that the flags request.
 fn requested(project: &Project, resource: &Resource, options: &CreateWebhookOptions) -> Result<Webhooks> {
     let usage = |message: &str, help: &str| Err(Usage(Problem::new(message).help(help)).into());
     if !(options.defaulting || options.validation || options.conversion) {

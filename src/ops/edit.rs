@@ -1,4 +1,4 @@
-//! `edit`: another choice → the difference that it makes in what is scaffolded, in the files as the user has them.
+//! `edit`: applies the difference between two scaffolds to the files of the user.
 
 mod multigroup;
 
@@ -19,7 +19,7 @@ use crate::project::Project;
 use crate::project::manager::ManagerSource;
 use crate::scaffold::{self, manager};
 
-/// Another choice of the scaffold.
+/// Options of `edit`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EditOptions {
     pub(crate) choices: Vec<Choice>,
@@ -27,7 +27,7 @@ pub(crate) struct EditOptions {
     pub(crate) multigroup: Option<bool>,
     /// Plans the generated manifests as well.
     pub(crate) generate: bool,
-    /// Overwrites files that exist with other text.
+    /// Overwrites files that exist with different content.
     pub(crate) force: bool,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Diagnostic
     if wanted != project {
         found.extend(apply_difference(draft, &replay(&project)?, &after, if_exists, Edited::Keep)?);
     }
-    // Files may say another choice than PROJECT.
+    // Files may follow another choice than PROJECT records.
     for choice in options.choices.iter().filter(|choice| choice.is_of(&project)) {
         for other in choice.others(&wanted) {
             let _other_choices_conflicts =
@@ -101,7 +101,7 @@ fn apply_difference(
     let mut found = Diagnostics::default();
     let paths: BTreeSet<&RelPath> = from.keys().chain(to.keys()).collect();
     let differing = paths.into_iter().filter(|path| from.get(path) != to.get(path));
-    // rustfmt is a process for each file.
+    // rustfmt runs as one process per file.
     let formatted = parallel::map(differing, |path: &RelPath| {
         (path, [from, to].map(|files| files.get(path).map(|text| scaffold::formatted(path, text))))
     });
@@ -139,7 +139,7 @@ fn apply_difference(
                     found.extend(conflict_findings(path, &text, &conflicts));
                 }
             }
-            // What is not there was removed by the user.
+            // The user has removed a file that is missing.
             _ => {}
         }
     }
@@ -157,7 +157,7 @@ fn is_same(scaffolded: &str, text: &str) -> bool {
     text == scaffolded || text.replace("\r\n", "\n") == scaffolded
 }
 
-/// The text with the difference. Where that could not be taken back, or makes a file no YAML, the user's lines are in the way.
+/// Applies the difference to the text. The whole text is a conflict if the merge is not reversible or breaks valid YAML.
 fn merged(path: &RelPath, old: &str, new: &str, text: &str) -> Merged {
     let merged = merge(old, new, text);
     let is_yaml = |text: &str| serde_yaml::from_multiple::<Value>(text).is_ok();
@@ -178,7 +178,7 @@ fn conflict_findings(path: &RelPath, text: &str, conflicts: &[Conflict]) -> Diag
             let help = "take your changes out of it, run the command again, and make them anew";
             return Diagnostic::new(Code::EditConflict, message).at(Origin::file(path.as_str())).help(help);
         }
-        // The line feed at the end belongs to the line.
+        // The line feed at the end is part of the line.
         let shown = range.start..range.end.saturating_sub(1).max(range.start);
         let origin = Origin { path: path.as_str().into(), text: text.into(), range: shown };
         let (first, last) = (origin.line_column().0, origin.end_line_column().0);
@@ -194,10 +194,10 @@ fn conflict_findings(path: &RelPath, text: &str, conflicts: &[Conflict]) -> Diag
     conflicts.iter().map(finding).collect()
 }
 
-/// For `generate --check`: what files of the scaffold say that PROJECT does not, and the draft with it put right.
+/// For `generate --check`: reports scaffolded files that contradict PROJECT, and corrects them in the draft.
 pub(crate) fn verify_choices(draft: &mut Draft, project: &Project) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
-    // What was not made by commands can't be compared.
+    // A project that no commands can reproduce cannot be compared.
     let Ok(wanted) = replay(project) else { return Ok(found) };
     for choice in Choice::recorded(project) {
         let mut differing: BTreeMap<RelPath, String> = BTreeMap::new();

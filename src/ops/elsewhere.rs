@@ -1,4 +1,4 @@
-//! Members of a workspace that an operation has not read, and that may have what it did not find.
+//! Workspace members that an operation has not read. They may contain the item that it did not find.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{CargoManifest, Packages};
@@ -7,7 +7,7 @@ use crate::source::{CargoManifest, Packages};
 pub(crate) struct Elsewhere(Vec<String>);
 
 impl Elsewhere {
-    /// A note that begins with what was not found.
+    /// Returns a note. `missing` is its beginning: the item that was not found.
     pub(crate) fn note(&self, missing: &str) -> Diagnostic {
         let (verb, were) = if self.0.len() == 1 { ("uses", "was") } else { ("use", "were") };
         let names = self.0.join("`, `");
@@ -17,7 +17,7 @@ impl Elsewhere {
     }
 }
 
-/// Finds those members; `None` if every one was read.
+/// Finds the members that use kube and were not read. Returns `None` if every one was read.
 pub(crate) fn elsewhere(packages: &Packages) -> Option<Elsewhere> {
     let mut others = packages.unread().ok()?;
     others.retain(|member| CargoManifest::of(&member.dir).is_some_and(|manifest| uses_kube(&manifest)));
@@ -25,7 +25,7 @@ pub(crate) fn elsewhere(packages: &Packages) -> Option<Elsewhere> {
     (!names.is_empty()).then_some(Elsewhere(names))
 }
 
-/// Whether a package is built on kube.
+/// Returns true if the package depends on kube.
 pub(crate) fn uses_kube(manifest: &CargoManifest) -> bool {
     ["kube", "kube-runtime", "kube-client"].iter().any(|name| manifest.dependency_on(name).next().is_some())
 }

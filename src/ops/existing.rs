@@ -1,4 +1,4 @@
-//! A crate that is there already: `init` and `new` make a project of their own, and never take the place of one.
+//! Existing crates. `init` and `new` create a project of their own and never replace a crate.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::plan::{Draft, RECORD, RelPath};
 use crate::runtime;
 use crate::source::CargoManifest;
 
-/// What `cargo new` writes into `src/main.rs` and `src/lib.rs`.
+/// Lines that `cargo new` writes to `src/main.rs` and `src/lib.rs`.
 const OF_CARGO: [&str; 2] = ["println!(\"Hello, world!\");", "pub fn add(left: u64, right: u64) -> u64 {"];
 
-/// Refuses a folder with sources that no project has made, whatever the flags are.
+/// Refuses a folder with sources that do not belong to a project, with any flags.
 pub(crate) fn refuse(root: &Path) -> Result<()> {
     let draft = Draft::open(root);
     let read = |path: &str| draft.read(&RelPath::new(path)?);
@@ -23,7 +23,7 @@ pub(crate) fn refuse(root: &Path) -> Result<()> {
     }
     let manifest = read("Cargo.toml")?;
     if manifest.as_deref().is_some_and(|text| text.contains(runtime::PACKAGE)) {
-        // A run that was interrupted before it wrote `PROJECT`.
+        // An earlier run was interrupted before it wrote `PROJECT`.
         return Ok(());
     }
     let mut sources = Vec::new();
@@ -50,7 +50,7 @@ pub(crate) fn refuse(root: &Path) -> Result<()> {
     Err(problem.into())
 }
 
-/// What an operator has of this program as it is.
+/// The help for an operator that was not scaffolded: the commands that work in it.
 const WORKS: &str = "these work in it as it is, without a project: `memcached-sdk generate` writes CRDs and roles into `config/`, \
                      `memcached-sdk rbac derive` prints the permissions that the code uses, `memcached-sdk rbac lint --fix` adds \
                      them as markers, and of rendered manifests `memcached-sdk generate helm --manifests FILE` makes a chart and \

@@ -1,4 +1,4 @@
-//! A kind whose type is in another crate.
+//! Kinds with a type in another crate.
 
 use anyhow::Result;
 
@@ -9,18 +9,18 @@ use crate::project::name::Domain;
 use crate::project::{Project, Resource};
 use crate::scaffold;
 
-/// The type of another crate that a command is about.
+/// The flags that name a type of another crate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ExternalOptions {
     /// The Rust module of the type; `None` if the type is not one of another crate.
     pub(crate) path: Option<String>,
-    /// The domain of its API group.
+    /// The domain of the type's API group.
     pub(crate) domain: Option<String>,
     /// The crate that becomes a dependency: `NAME@VERSION`.
     pub(crate) module: Option<String>,
 }
 
-/// What its group ends in: that of the project only for kinds of the project.
+/// Returns the domain of the kind's API group. The default is the domain of the project, but not for a type of another crate.
 pub(crate) fn domain(options: &ExternalOptions, project: &Project) -> Result<Option<Domain>> {
     Ok(match &options.domain {
         Some(domain) => Some(Domain::parse(domain).map_err(Usage)?),
@@ -29,7 +29,7 @@ pub(crate) fn domain(options: &ExternalOptions, project: &Project) -> Result<Opt
     })
 }
 
-/// Says of a resource where its type is, if the flags do. `command` is the one to type, up to the group.
+/// Sets the location of the resource's type from the flags. `command` is the beginning of a suggested command, up to the group.
 pub(crate) fn name(options: &ExternalOptions, command: &str, resource: &mut Resource) -> Result<()> {
     if let Some(path) = &options.path {
         let is_go = |text: &String| text.contains('/');
@@ -43,7 +43,7 @@ pub(crate) fn name(options: &ExternalOptions, command: &str, resource: &mut Reso
     Ok(())
 }
 
-/// The answer to a path of a Go package: the command for a Rust type.
+/// The error for the path of a Go package. The help is the command for a Rust type.
 fn of_go(options: &ExternalOptions, command: &str, resource: &Resource) -> Problem {
     let path = options.path.as_deref().unwrap_or_default();
     let go = if path.contains('/') { path } else { options.module.as_deref().unwrap_or_default() };
@@ -62,7 +62,7 @@ fn of_go(options: &ExternalOptions, command: &str, resource: &Resource) -> Probl
     ))
 }
 
-/// A path such as `cert_manager::v1`: the module that the type is in.
+/// Parses the path of the type's module, such as `cert_manager::v1`.
 fn rust_path(path: &str) -> Result<String> {
     let is_name = |name: &str| {
         name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
@@ -75,7 +75,7 @@ fn rust_path(path: &str) -> Result<String> {
     Ok(path.to_owned())
 }
 
-/// Adds the crate that has the type to the dependencies.
+/// Adds the crate of the type to the dependencies.
 pub(crate) fn depend(draft: &mut Draft, resource: &Resource) -> Result<()> {
     let Some(module) = &resource.module else { return Ok(()) };
     let (name, version) = module.split_once('@').unwrap_or((module, "*"));

@@ -1,4 +1,4 @@
-//! Cargo.lock and the dependencies of a project, by `cargo fetch`.
+//! Writes Cargo.lock and downloads the dependencies of a project with `cargo fetch`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::CargoManifest;
 
-/// Like [`dependencies`], if Cargo.lock lacks a dependency: such a file fails every build that is `--locked`, that of the
-/// container among them.
+/// Like [`dependencies`], but only if Cargo.lock lacks a dependency. Such a file fails every `--locked` build, including the
+/// container build.
 pub(crate) fn missing(root: &Path, say: &mut dyn FnMut(&str)) -> Diagnostics {
     if CargoManifest::is_ahead_of_its_lock(root) { dependencies(root, say) } else { Diagnostics::default() }
 }
 
-/// Writes Cargo.lock and downloads the dependencies. That can be done at any later time, so a failure is a warning.
+/// Writes Cargo.lock and downloads the dependencies. A failure is a warning, because the user can repeat the step later.
 pub(crate) fn dependencies(root: &Path, say: &mut dyn FnMut(&str)) -> Diagnostics {
     let mut found = Diagnostics::default();
     say("fetching the dependencies with cargo");

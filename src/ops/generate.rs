@@ -20,38 +20,38 @@ use crate::project::Project;
 use crate::rbac::{marker, role};
 use crate::source::{Choice, FeatureSelection, PackageSelection, Packages, Pending};
 
-/// What to generate, from what, and where to.
+/// Options of `generate`: the manifests, the source and the destination.
 #[derive(Debug, Clone)]
 pub(crate) struct GenerateOptions {
     pub(crate) wanted: Wanted,
-    /// Where the code is, and with which features it is read.
+    /// The packages to read, with their features.
     pub(crate) packages: PackageSelection,
     pub(crate) features: FeatureSelection,
     /// The only files and folders whose declarations count; empty means all.
     pub(crate) paths: Vec<PathBuf>,
-    /// The only kinds whose CRDs are written, and those whose CRDs are not: `Kind`, `Kind.group` or a glob.
+    /// Filters for the CRDs to write and to leave out: `Kind`, `Kind.group` or a glob.
     pub(crate) kinds: Vec<String>,
     pub(crate) excluded: Vec<String>,
-    /// An error costs only what it is about.
+    /// Writes the manifests that have no error, although others have one.
     pub(crate) keep_going: bool,
     pub(crate) engine: engine::Request,
     pub(crate) fix: Vec<Fixable>,
     pub(crate) max_desc_len: Option<usize>,
-    /// The name of the roles of markers that name none.
+    /// The role name for markers without a name.
     pub(crate) role_name: String,
     pub(crate) fold: bool,
     pub(crate) destination: Destination,
-    /// A file whose text is put on top of each file, and the year in it.
+    /// A file with the header of each generated file, and the year for that header.
     pub(crate) header: Option<PathBuf>,
     pub(crate) year: Option<String>,
-    /// The plan is only compared with the disk.
+    /// Compares the plan with the disk instead of writing.
     pub(crate) check: bool,
-    /// The flag because of which no file is written, if one is given.
+    /// The flag that prevents writing, if one is given.
     pub(crate) preview: Option<&'static str>,
 }
 
 impl Default for GenerateOptions {
-    /// All manifests of the package of the working directory, where a project has them.
+    /// Selects all manifests of the package in the working directory, at the usual places of a project.
     fn default() -> Self {
         Self {
             wanted: Wanted::ALL,
@@ -75,23 +75,23 @@ impl Default for GenerateOptions {
     }
 }
 
-/// What `generate` has made.
+/// The result of `generate`.
 pub(crate) struct Generated {
     pub(crate) draft: Draft,
-    /// The manifests as one text; `None` if the draft has them.
+    /// The manifests as one text; `None` if the draft contains them.
     pub(crate) text: Option<String>,
     pub(crate) manifests: Manifests,
-    /// What PROJECT says, if the manifests go where a project has them.
+    /// The content of PROJECT, if the manifests go to the usual places of a project.
     pub(crate) project: Option<Project>,
-    /// Remarks that are not about a place in the source.
+    /// Notes without a place in the source.
     pub(crate) notes: Diagnostics,
-    /// What is not written because of an error, and what to do.
+    /// The manifests that an error excludes, with the flags that write the rest.
     pub(crate) refused: Option<String>,
-    /// What to say when the draft is written.
+    /// The message after the draft is written.
     pub(crate) next: String,
 }
 
-/// Reads the source and plans its manifests; `say` is told what takes a while.
+/// Reads the source and plans its manifests. `say` receives progress messages.
 pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Result<Findings<Generated>> {
     let resolved = resolve(options)?;
     let root = resolved.packages.root.clone();
@@ -140,7 +140,7 @@ pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Resul
     Ok(Findings { value: Generated { draft, text, manifests, project, notes, refused, next }, diagnostics: found })
 }
 
-/// Checks the options, and finds what their names stand for.
+/// Checks the options and resolves the names in them.
 fn resolve(options: &GenerateOptions) -> Result<Options> {
     if let Some(why) = marker::wrong_role_name(&options.role_name) {
         let problem = Problem::new(format!("`{}` can't be the name of a role: {why}", options.role_name));
@@ -171,7 +171,7 @@ fn resolve(options: &GenerateOptions) -> Result<Options> {
     })
 }
 
-/// Says that there is nothing to write, which is seldom what somebody wants, and where something may be.
+/// Notes that nothing is generated, and names places that were not read. An empty result is rarely intended.
 fn notes(manifests: &Manifests, options: &Options) -> Diagnostics {
     let is_empty = manifests.crds.as_ref().is_none_or(Vec::is_empty)
         && manifests.webhooks.documents.as_ref().is_none_or(Vec::is_empty)
@@ -187,7 +187,8 @@ fn notes(manifests: &Manifests, options: &Options) -> Diagnostics {
     note.into_iter().collect()
 }
 
-/// What PROJECT says, if the code is that of a project. What another tool has in `config/` is not ours to replace.
+/// Reads PROJECT, if the code belongs to a project. A PROJECT file of another tool is an error, since we must not replace its
+/// `config/`.
 fn project(root: &Path) -> Result<Option<Project>> {
     let Some(text) = record(root)? else { return Ok(None) };
     match Project::parse(&text) {
@@ -199,13 +200,13 @@ fn project(root: &Path) -> Result<Option<Project>> {
 const OTHER_PLACE: &str = "`config/` may have files of that tool: say where to write with `--stdout`, `--output-dir` or \
                            `--single-file`";
 
-/// Like [`project`], for operations that write nothing there: a PROJECT file of another tool does not count.
+/// Like [`project`], for operations that write nothing to `config/`: a PROJECT file of another tool does not count.
 pub(crate) fn own_project(root: &Path) -> Result<Option<Project>> {
     let own = record(root)?.filter(|text| !Project::is_of_another_tool(text));
     Ok(own.map(|text| Project::parse(&text)).transpose()?)
 }
 
-/// The text of PROJECT.
+/// Reads the text of PROJECT.
 fn record(root: &Path) -> Result<Option<String>> {
     Draft::open(root).read(&RelPath::new(RECORD)?)
 }

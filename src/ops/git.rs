@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
-/// A repository, unless the folder is in one already.
+/// Creates a repository, unless the folder is already in one.
 pub(crate) fn init(root: &Path) -> Diagnostics {
     let git = |arguments: &[&str]| Command::new("git").args(arguments).current_dir(root).stdin(Stdio::null()).output();
     let mut found = Diagnostics::default();

@@ -17,15 +17,15 @@ use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
 use crate::source::{clean, members, workspace_of};
 
-/// The domain of a project that was given none.
+/// The default domain of a project.
 pub(crate) const DOMAIN: &str = "my.domain";
 
-/// A project to make.
+/// Options of `init`.
 #[derive(Debug, Clone)]
 pub(crate) struct InitOptions {
     /// The name of the project; `None` takes that of the folder.
     pub(crate) project_name: Option<String>,
-    /// The domain of its API groups.
+    /// The domain of the project's API groups.
     pub(crate) domain: String,
     pub(crate) repo: Option<String>,
     pub(crate) owner: Option<String>,
@@ -37,9 +37,9 @@ pub(crate) struct InitOptions {
     pub(crate) choices: Vec<Choice>,
     /// Fails without a Rust toolchain and a C linker.
     pub(crate) check_toolchain: bool,
-    /// What happens to files that exist.
+    /// The handling of files that exist.
     pub(crate) if_exists: IfExists,
-    /// The APIs that the project starts with.
+    /// The initial APIs of the project.
     pub(crate) apis: Vec<CreateApiOptions>,
 }
 
@@ -67,13 +67,13 @@ pub(crate) fn run(draft: &mut Draft, options: &InitOptions) -> Result<Diagnostic
     Ok(found)
 }
 
-/// `github.com/owner/name`, without a scheme: the path of a Go module.
+/// Returns true for the path of a Go module: `github.com/owner/name`, without a scheme.
 pub(crate) fn is_module_path(repo: &str) -> bool {
     let host = repo.split_once('/').map(|(host, _)| host);
     !repo.contains([':', '@']) && host.is_some_and(|host| host.contains('.') && !host.starts_with('.'))
 }
 
-/// The way to the root of the cargo workspace that takes the project for a member, if one does: `../..`.
+/// Returns the relative path to the root of the cargo workspace that includes the project, such as `../..`.
 fn workspace(root: &Path, source: &ManagerSource) -> Result<Option<String>> {
     let Some((manifest, inside)) = workspace_of(root) else { return Ok(None) };
     let up = vec![".."; inside.split('/').count()].join("/");
@@ -94,7 +94,7 @@ fn workspace(root: &Path, source: &ManagerSource) -> Result<Option<String>> {
     Ok(Some(up))
 }
 
-/// What is of the user once, and PROJECT.
+/// Plans the files that belong to the user after scaffolding, and PROJECT.
 pub(crate) fn scaffold(draft: &mut Draft, project: &Project, if_exists: IfExists) -> Result<Diagnostics> {
     let found = scaffold::project(draft, &ProjectContext::new(project), if_exists)?;
     scaffold::parts(draft, project)?;
@@ -135,7 +135,7 @@ fn project(root: &Path, options: &InitOptions) -> Result<Project> {
     Ok(project)
 }
 
-/// The namespaces that are named, each once.
+/// Parses the namespaces without duplicates.
 pub(crate) fn namespaces(names: &[String]) -> Result<Vec<Namespace>> {
     let mut namespaces = Vec::new();
     for name in names {
@@ -147,7 +147,7 @@ pub(crate) fn namespaces(names: &[String]) -> Result<Vec<Namespace>> {
     Ok(namespaces)
 }
 
-/// A text that stands in files of several formats; `None` for an empty one.
+/// Checks a text that goes into files of several formats. Returns `None` for an empty text.
 pub(crate) fn words(flag: &str, text: &str) -> Result<Option<String>> {
     if text.chars().any(|c| c.is_control() || c == '"' || c == '\\') {
         let problem =
@@ -157,7 +157,7 @@ pub(crate) fn words(flag: &str, text: &str) -> Result<Option<String>> {
     Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
 }
 
-/// A project is never laid over another one, not even with `--force`: its record would be lost.
+/// Refuses to overwrite another project, even with `--force`: its PROJECT file would be lost.
 fn refuse_other_project(draft: &Draft) -> Result<()> {
     let record = RelPath::new(RECORD)?;
     let disk = Draft::open(draft.root()).read(&record)?;

@@ -1,4 +1,4 @@
-//! Kinds that a command line names and the project has, also where the group is left out.
+//! Finds the kind of the project that a command line names, with or without a group.
 
 use anyhow::Result;
 
@@ -7,19 +7,19 @@ use crate::diagnostic::Problem;
 use crate::project::builtin::{self, Builtin};
 use crate::project::{Project, Resource};
 
-/// How many kinds a help lists.
+/// The maximum number of kinds in a help.
 const LISTED: usize = 8;
 
-/// A kind that is there already.
+/// An existing kind.
 pub(crate) enum Known {
-    /// PROJECT has it.
+    /// A kind in PROJECT.
     Recorded(Box<Resource>),
-    /// A type of Kubernetes.
+    /// A kind of Kubernetes.
     Builtin(Builtin),
 }
 
-/// Finds the kind of `resource`, whose group is `group` on the command line. A group may have the domain of the project already.
-/// An empty one stands for the only group of the project that has the kind, then for the core group of Kubernetes.
+/// Finds the kind of `resource`, whose group is `group` on the command line. A group may already end in the project's domain.
+/// An empty group stands for the only group of the project with that kind, then for the core group of Kubernetes.
 pub(crate) fn find(project: &Project, resource: &Resource, group: &str) -> Result<Known> {
     if let Some(entry) = project.find(resource) {
         return Ok(Known::Recorded(Box::new(entry.clone())));
@@ -51,7 +51,7 @@ pub(crate) fn find(project: &Project, resource: &Resource, group: &str) -> Resul
     Err(problem.help(help(project, resource)).into())
 }
 
-/// Lists the kinds that are there, those of the same name if there are some.
+/// Lists the existing kinds, preferably those of the same name.
 fn help(project: &Project, resource: &Resource) -> String {
     let same: Vec<&Resource> = project.resources.iter().filter(|entry| entry.kind == resource.kind).collect();
     let same_is_empty = same.is_empty();
@@ -75,7 +75,7 @@ fn help(project: &Project, resource: &Resource) -> String {
     )
 }
 
-/// The flags that name a kind of PROJECT.
+/// Returns the flags that name a kind of PROJECT.
 fn flags(entry: &Resource) -> String {
     let group = if entry.group.is_empty() { String::new() } else { format!("--group {} ", entry.group) };
     format!("`{group}--version {} --kind {}`", entry.version, entry.kind)

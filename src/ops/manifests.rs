@@ -1,4 +1,4 @@
-//! The source → the manifests that it asks for, in memory: for `generate`, and for the commands that change the source.
+//! The source → its manifests, in memory. `generate` and the commands that change the source use it.
 
 mod crds;
 pub(crate) mod output;
@@ -34,7 +34,7 @@ use crate::rbac::role as rbac_role;
 use crate::rbac::scope::OperatorScope;
 use crate::source::{Choice, FeatureSelection, Member, Packages, Pending, SourceTree};
 
-/// Which manifests are generated.
+/// The kinds of manifests to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) crds: bool,
@@ -46,7 +46,7 @@ impl Wanted {
     pub(crate) const ALL: Self = Self { crds: true, roles: true, webhooks: true };
 }
 
-/// What to generate, and from what.
+/// The manifests to generate and their source.
 pub(crate) struct Options {
     pub(crate) what: Wanted,
     pub(crate) role_name: String,
@@ -60,32 +60,32 @@ pub(crate) struct Options {
     pub(crate) max_desc_len: Option<usize>,
     pub(crate) fix: Vec<Fixable>,
     pub(crate) choice: Choice,
-    /// An error costs only what it is about.
+    /// Keeps the manifests that have no error, although others have one.
     pub(crate) keep_going: bool,
     pub(crate) converted: Converted,
 }
 
-/// What is generated.
+/// The generated manifests.
 #[derive(Default)]
 pub(crate) struct Manifests {
-    /// Absent when not asked for.
+    /// `None` if CRDs are not requested.
     pub(crate) crds: Option<Vec<Crd>>,
     pub(crate) roles: OperatorRoles,
     pub(crate) webhooks: Configurations,
     /// The packages that were read.
     pub(crate) packages: Option<Packages>,
-    /// No CRD was left out on purpose, so that others on disk are stale.
+    /// No CRD was excluded, so every other CRD on disk is stale.
     pub(crate) complete: bool,
-    /// New releases with which a package in a folder gives the CRDs that were read.
+    /// New releases per package folder. With them the package produces the same CRDs.
     pub(crate) verified: Vec<(PathBuf, Vec<String>)>,
-    /// The custom resources that there are, as `Kind.group`, where that matters: for what was not chosen or is refused.
+    /// The declared custom resources, as `Kind.group`, including excluded and refused ones.
     pub(crate) kinds: Kinds,
 }
 
-/// Names of custom resources, each with the types that are their roots.
+/// Names of custom resources with their root types.
 pub(crate) type Roots = BTreeMap<String, BTreeSet<String>>;
 
-/// Everything, as `generate` without flags writes it, but never by compiling: for the commands that change the source.
+/// Plans the manifests of `generate` without flags, but never compiles. The commands that change the source use it.
 pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnostics> {
     let (options, pending) = of_draft(draft, project)?;
     let scope = scope(draft, project)?;
@@ -160,7 +160,7 @@ fn pending(draft: &Draft) -> Result<Pending> {
     Ok(pending)
 }
 
-/// A package as source, and which of the paths that are asked for are not in it.
+/// Loads the source of a package. Also returns the requested paths that are not in the package.
 fn load(
     options: &Options,
     member: &Member,
@@ -173,12 +173,12 @@ fn load(
     Ok(Findings { value: (tree, missing), diagnostics })
 }
 
-/// The packages that are chosen, with their features.
+/// The selected packages with their features.
 fn members(options: &Options) -> impl Iterator<Item = (&Member, &FeatureSelection)> {
     options.packages.members.iter().zip(&options.features)
 }
 
-/// Nothing is removed because of a file that is broken.
+/// Reads every package, so that a broken file does not cause removals.
 pub(crate) fn read_all(options: &Options, pending: &Pending) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     for (member, features) in members(options) {
@@ -188,7 +188,7 @@ pub(crate) fn read_all(options: &Options, pending: &Pending) -> Result<Diagnosti
     Ok(found)
 }
 
-/// Reads one package after the other, since a workspace may be large; `say` is told what takes a while.
+/// Reads the packages one after the other, since a workspace may be large. `say` receives progress messages.
 pub(crate) fn generate(
     options: &Options,
     pending: &Pending,
@@ -202,7 +202,7 @@ pub(crate) fn generate(
     let mut webhooks = options.what.webhooks.then(WebhookStep::default);
     let mut nowhere = options.paths.clone();
     for (member, features) in members(options) {
-        // An error in one package is a reason to stop, or only to leave out what is of it.
+        // An error in one package stops the run, or only excludes the manifests of that package.
         let mut here = if options.keep_going { Diagnostics::default() } else { std::mem::take(&mut found) };
         let (mut tree, missing) = load(options, member, features, pending)?.report(&mut here);
         let broken = here.has_errors();
@@ -242,7 +242,7 @@ pub(crate) fn generate(
     Ok(Findings { value: manifests, diagnostics: found })
 }
 
-/// The kinds of a project that a webhook converts.
+/// The kinds of a project with a conversion webhook.
 pub(crate) fn converted(project: &Project) -> Result<Conversions> {
     let mut kinds = BTreeSet::new();
     for resource in project.resources.iter().filter(|resource| resource.webhooks.is_some()) {
@@ -253,7 +253,7 @@ pub(crate) fn converted(project: &Project) -> Result<Conversions> {
     Ok(Conversions { kinds, domain: project.domain.as_ref().map(ToString::to_string) })
 }
 
-/// Where the project's operator works. Its namespace and the prefix of its names are what kustomize gives it.
+/// Returns the scope of the project's operator. Its namespace and name prefix come from the kustomization.
 pub(crate) fn scope(draft: &Draft, project: &Project) -> Result<OperatorScope> {
     let text = draft.read(&RelPath::new("config/default/kustomization.yaml")?)?;
     let kustomization: Option<Value> = text.and_then(|text| serde_yaml::from_str(&text).ok());
@@ -268,7 +268,7 @@ pub(crate) fn scope(draft: &Draft, project: &Project) -> Result<OperatorScope> {
     Ok(OperatorScope { own, prefix, confined_to, cluster_wide })
 }
 
-/// Group and plural of the kinds that the source puts into no namespace. What is wrong with kinds is said of their CRDs.
+/// Returns group and plural of the cluster-scoped kinds in the source. Errors in the kinds are reported with their CRDs.
 pub(crate) fn cluster_wide(tree: &SourceTree) -> Vec<(String, String)> {
     let (declared, _) = api::declared(tree);
     let kinds = declared.into_iter().filter_map(|declared| k8s::custom_resource(tree, declared.item));

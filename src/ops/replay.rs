@@ -1,4 +1,4 @@
-//! PROJECT → what the commands that it records scaffold: `init`, each `create api`, each `create webhook`.
+//! PROJECT → the scaffold of its recorded commands: `init`, each `create api`, each `create webhook`.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::project::name::ControllerName;
 use crate::project::webhook::Webhooks;
 use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource};
 
-/// The files as they are scaffolded, of Rust not formatted; without PROJECT and what is generated.
+/// The scaffolded files, without PROJECT and generated files. Rust files are not formatted.
 pub(crate) type Scaffold = BTreeMap<RelPath, String>;
 
 pub(crate) fn replay(project: &Project) -> Result<Scaffold> {
@@ -55,14 +55,14 @@ fn group(resource: &Resource) -> String {
     }
 }
 
-/// The runs of `create api` that have made a resource.
+/// The runs of `create api` for a resource.
 fn apis(project: &Project, resource: &Resource) -> Vec<CreateApiOptions> {
     let Resource { version, kind, plural, api, controllers, core, namespaced, .. } = resource;
     let default = resource.default_controller_name(project.multigroup);
     let names: Vec<Option<&ControllerName>> = match controllers {
         Controllers::None => Vec::new(),
         Controllers::Default => vec![None],
-        // Beside others, the one without a name of its own has this one.
+        // Among several controllers, the default name stands for the controller without a name of its own.
         Controllers::Named(names) => {
             names.iter().map(|name| Some(name).filter(|name| name.as_str() != default)).collect()
         }
@@ -94,7 +94,7 @@ fn apis(project: &Project, resource: &Resource) -> Vec<CreateApiOptions> {
     [own].into_iter().chain(more).collect()
 }
 
-/// Where the type of a resource is.
+/// The location of a resource's type.
 fn external(resource: &Resource) -> ExternalOptions {
     if !resource.external {
         return ExternalOptions::default();
@@ -127,7 +127,7 @@ fn image(project: &Project, resource: &Resource) -> Option<ImageOptions> {
     })
 }
 
-/// The runs of `create webhook` for a resource, in one.
+/// One run of `create webhook` that adds all webhooks of a resource.
 fn webhooks(resource: &Resource) -> Result<Option<CreateWebhookOptions>> {
     let Webhooks { conversion, defaulting, defaulting_path, spoke, validation, validation_path, .. } =
         Webhooks::of(resource).with_context(|| resource.display())?;

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::diagnostic::Problem;
 
-/// The oldest Rust that the scaffolded code builds with, as in its `rust-version`.
+/// The oldest Rust version that builds the scaffolded code, as in its `rust-version`.
 const RUST: (u32, u32) = (1, 95);
 
 /// Reports all missing programs in one problem, before `init` writes a project that does not build.
@@ -61,7 +61,7 @@ fn rustc() -> String {
 /// Finds the C compiler, which links Rust programs and builds the part of `ring` that is C.
 fn find_c_compiler(host: &str, is_there: &dyn Fn(&str) -> bool) -> Result<&'static str, Problem> {
     let (programs, help): (&[&str], _) = match host {
-        // Cargo finds the compiler of Visual Studio by its installer, also outside of a developer prompt.
+        // Cargo finds the compiler of Visual Studio through its installer, also outside of a developer prompt.
         host if host.ends_with("-windows-msvc") => (
             &["cl", r"C:\Program Files (x86)\Microsoft Visual Studio\Installer\vswhere.exe"],
             "install the workload \"Desktop development with C++\" of the Visual Studio Build Tools: \
@@ -81,7 +81,7 @@ fn find_c_compiler(host: &str, is_there: &dyn Fn(&str) -> bool) -> Result<&'stat
     })
 }
 
-/// The platform that programs are built on; the one of this program where there is no compiler to say.
+/// The host platform. Without a compiler it is the platform of this program.
 fn host(rustc: &str) -> String {
     let output = Command::new(rustc).arg("-vV").stdin(Stdio::null()).output().ok();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -93,7 +93,7 @@ fn host(rustc: &str) -> String {
     })
 }
 
-/// Whether a program can be started, whatever it says.
+/// Returns true if the program starts, with any exit code and output.
 fn is_there(program: &str) -> bool {
     let status = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     status.is_ok()

@@ -1,4 +1,4 @@
-//! `update`: a project of another version, or with changed generated code → the manager of this version.
+//! `update`: replaces the manager of another version, or an edited one, by the manager of this version.
 
 use anyhow::Result;
 
@@ -14,7 +14,7 @@ use crate::scaffold::manager;
 /// Options of `update`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UpdateOptions {
-    /// Replaces a newer manager by the one of this version, and edited files by generated ones.
+    /// Replaces a newer manager by the manager of this version, and edited files by generated ones.
     pub(crate) force: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn run(draft: &mut Draft, options: UpdateOptions) -> Result<Diagnosti
     Ok(found)
 }
 
-/// For `generate --check`: the manager of this version as part of the draft, and a finding when the disk differs.
+/// For `generate --check`: adds the manager of this version to the draft. Returns a finding if the disk differs.
 pub(crate) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Option<Diagnostic>> {
     if project.manager != ManagerSource::Vendored {
         return Ok(None);
@@ -80,7 +80,7 @@ pub(crate) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Opt
     Ok(Some(Diagnostic::new(Code::ManagerDiffers, message).help(help)))
 }
 
-/// Whether release `a` comes after `b`. What stands behind the three numbers does not count, and what has none is older.
+/// Returns true if release `a` is newer than `b`. Only the three numbers count. A text without numbers is older.
 fn is_newer(a: &str, b: &str) -> bool {
     let numbers = |version: &str| -> Vec<u64> {
         let release = version.split(['-', '+']).next().unwrap_or_default();

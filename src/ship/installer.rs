@@ -1,5 +1,5 @@
-//! Rendered objects → the files of `deploy/`, as operator-sdk laid them out before version 1: created in the order that
-//! [`Files::order`] says, each object finds what it refers to.
+//! Rendered objects → the files of `deploy/`, in the layout of operator-sdk before version 1. In the order of
+//! [`Files::order`], each object is created after the objects that it refers to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,11 +19,11 @@ pub(crate) fn is_generated(text: &str) -> bool {
 /// The files, by their paths below `deploy/`.
 pub(crate) struct Files {
     pub(crate) texts: BTreeMap<String, String>,
-    /// Their paths, first the first to create.
+    /// The paths in the order of creation.
     pub(crate) order: Vec<String>,
 }
 
-/// In which file an object is; in the order in which they are created.
+/// The file of an object. The variants are in the order of creation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Crd(String),
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// All objects of a stream, and those samples that are of kinds that it defines.
+/// Distributes the objects of a stream to files, together with the samples of kinds that the stream defines.
 pub(crate) fn deploy(objects: Vec<Value>, samples: Vec<Value>) -> Files {
     let names = Names::new(&objects);
     let mut places: BTreeMap<Place, Vec<Value>> = BTreeMap::new();
@@ -74,7 +74,8 @@ pub(crate) fn deploy(objects: Vec<Value>, samples: Vec<Value>) -> Files {
     Files { texts: places.into_iter().map(text).collect(), order }
 }
 
-/// The order in a file: what others are in or run with, then the rest, the Deployment, and what would hold up all that follows.
+/// The order in a file: Namespaces come first, the Deployment after most objects, and webhook configurations last, because
+/// they would block all later requests.
 fn rank(object: &Value) -> u8 {
     match kind(object) {
         "Namespace" => 0,
@@ -86,9 +87,9 @@ fn rank(object: &Value) -> u8 {
 
 /// File names of kinds: `cache_v1alpha1_memcached`.
 struct Names {
-    /// The kinds that are defined.
+    /// The kinds that the stream defines.
     kinds: BTreeSet<(String, String)>,
-    /// Two groups differ only behind the first dot.
+    /// Two groups only differ after the first dot.
     whole_groups: bool,
 }
 
@@ -107,7 +108,7 @@ impl Names {
         format!("{group}_{version}_{}", kind.to_lowercase())
     }
 
-    /// By the version that is stored.
+    /// The name of a CRD's file, with the stored version.
     fn of_definition(&self, crd: &Value) -> String {
         let spec = &crd["spec"];
         let stored = items(&spec["versions"]).iter().find(|version| version["storage"] == true);

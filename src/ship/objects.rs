@@ -1,4 +1,4 @@
-//! Rendered objects, as charts and bundles read them: which of them is the manager, and which values name other objects.
+//! Rendered objects, as charts and bundles read them: the manager among them, and the values that name other objects.
 
 pub(super) mod manager;
 mod object;

@@ -1,4 +1,4 @@
-//! Rendered objects → a bundle for the Operator Lifecycle Manager (OLM), bundles → a catalog; and what is to be said of bundles.
+//! Rendered objects → a bundle for the Operator Lifecycle Manager (OLM); bundles → a catalog; bundles → findings.
 //!
 //! A bundle is a folder: `manifests/` with the `ClusterServiceVersion` (CSV) and the objects beside it, `metadata/` with its
 //! annotations, `tests/`. The formats are those of <https://olm.operatorframework.io/docs/tasks/creating-operator-bundle/>.

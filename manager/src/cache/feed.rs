@@ -27,10 +27,10 @@ use crate::object::{self, Kind, Object, ObjectKey};
 /// First pause of a watch that was stopped. Each pause is twice the one before, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
-/// Page size of a list. Memory for a whole page, including all that the cache drops, is never returned to the system.
+/// Page size of a list. Memory for a whole page is never returned to the system, including fields that the cache drops.
 const PAGE: u32 = 50;
 /// Seconds after which the API server ends a watch, which then continues from its last version. A watch that does not
-/// end in time is on a dead connection: with HTTP/1.1 there is no other sign of one while nothing changes.
+/// end in time is on a dead connection. With HTTP/1.1, nothing else shows a dead connection while no object changes.
 const WATCH: u32 = 20;
 
 pub(crate) struct Feed<K> {

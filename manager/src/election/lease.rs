@@ -153,7 +153,7 @@ impl Elector {
         self.due = Duration::ZERO;
     }
 
-    /// Returns the last known leader; empty if there is none.
+    /// Returns the last known leader, or an empty text.
     pub(crate) fn holder(&self) -> &str {
         let seen = self.seen.as_ref();
         seen.map_or("", |seen| seen.record.holder.as_str())

@@ -182,7 +182,7 @@ impl Elector {
         self.over = true;
     }
 
-    /// Returns the last known Pod that leads; empty if there is none.
+    /// Returns the last known Pod that leads, or an empty text.
     pub(crate) fn holder(&self) -> &str {
         &self.holder
     }

@@ -1,5 +1,5 @@
 //! Publishes the authorities in the `caBundle` of each configuration and CRD that points to this server. It changes
-//! nothing else: whoever deploys a CRD decides about its conversion.
+//! nothing else: the manifest of a CRD determines its conversion.
 
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{PatchOperation, ReplaceOperation};

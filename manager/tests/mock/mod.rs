@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 const EXISTS: &str = "there is such an object";
 
-/// Stores what it is sent; server-side apply is a merge here.
+/// A server that stores every object it receives. Server-side apply is a merge.
 #[derive(Clone, Default)]
 pub(crate) struct Server {
     state: Arc<Mutex<State>>,
@@ -33,9 +33,9 @@ struct State {
     requests: Vec<String>,
     /// Collections that are not served.
     missing: BTreeSet<String>,
-    /// Watches from before this version are told that it is too old.
+    /// Watches from an older resource version get the error that it is too old.
     expired: u64,
-    /// What every written object has afterwards, as a webhook would do it.
+    /// A patch that is applied to every written object, like that of a mutating webhook.
     insisted: Value,
     /// Requests that are answered with this code, as `METHOD path`.
     refused: BTreeMap<String, u16>,
@@ -97,7 +97,7 @@ impl Server {
         self.changed.notify_waiters();
     }
 
-    /// The object at this path; null if there is none.
+    /// The object at this path, or null.
     pub(crate) fn get(&self, path: &str) -> Value {
         self.state().objects.get(path).cloned().unwrap_or_default()
     }
@@ -136,7 +136,7 @@ impl Server {
         self.changed.notify_waiters();
     }
 
-    /// What was asked so far, as `METHOD path`; `LIST` and `WATCH` are methods here.
+    /// The requests so far, as `METHOD path`. `LIST` and `WATCH` count as methods.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.state().requests.clone()
     }
@@ -234,8 +234,7 @@ impl Server {
         }
     }
 
-    /// Answers as soon as there is something to tell, and ends there: a watch that is dropped after each event, or
-    /// after half a minute without one.
+    /// Answers a watch and ends it after the first event, or after half a minute without one.
     async fn watch(&self, path: &str, since: u64) -> String {
         let end = Instant::now() + Duration::from_secs(30);
         loop {
@@ -300,7 +299,7 @@ impl State {
         object
     }
 
-    /// What the server says to a change that is meant for another version of the object, or another object of its name.
+    /// Returns the error for a change to another version of the object, or to another object of the same name.
     fn refuses(&self, path: &str, change: &Value) -> Option<(u16, &'static str)> {
         let object = self.objects.get(path)?;
         let differs = |field: &str| {
@@ -313,7 +312,7 @@ impl State {
         differs("resourceVersion").then_some((409, "the object has been modified"))
     }
 
-    /// What elections need: POST creates, PUT replaces one version only, DELETE removes one UID only.
+    /// Enforces the preconditions of elections: POST only creates, PUT replaces one version, DELETE removes one UID.
     fn strict(&mut self, method: &Method, path: &str, body: &Value) -> Response<Body> {
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         let name = body["metadata"]["name"].as_str().unwrap_or_default();
@@ -360,7 +359,7 @@ impl State {
     }
 }
 
-/// Whether an object is in a collection, of one namespace or of all.
+/// Returns true if the object is in the collection of one namespace or of all namespaces.
 fn within(collection: &str, object: &str) -> bool {
     let (of, _) = object.rsplit_once('/').unwrap_or_default();
     let all = of.split_once("/namespaces/").and_then(|(group, rest)| {

@@ -1,4 +1,4 @@
-//! Titles, descriptions, examples, extensions and constraints: the values of what `#[schemars(…)]` says.
+//! The values of `#[schemars(…)]`: titles, descriptions, examples, extensions and constraints.
 
 use serde_json::Value;
 use syn::Expr;

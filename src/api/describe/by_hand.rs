@@ -1,4 +1,4 @@
-//! Schemas that code makes: `schema_with`, `impl JsonSchema`, `schema = "manual"`.
+//! Schemas that code returns: `schema_with`, `impl JsonSchema`, `schema = "manual"`.
 
 use syn::Item;
 
@@ -10,7 +10,7 @@ use crate::api::eval::ByHand;
 use crate::api::types::{Refusal, Scope};
 
 impl Describer<'_> {
-    /// `schema_with = "path"`: a type whose schema the function makes.
+    /// `schema_with = "path"`: a type whose schema the function returns.
     pub(super) fn schema_with(&mut self, scope: &Scope, path: &syn::Path) -> Result<TypeId, Reported> {
         let recipe = self.evaluate(|eval| eval.schema_with(scope, path));
         let what = format!("`schema_with = {}`", self.types.text(scope, path));
@@ -28,7 +28,7 @@ impl Describer<'_> {
         self.refuse(Refusal { code: Code::SchemaCode, message, help: Some(help.to_owned()), ..refusal.clone() })
     }
 
-    /// The container of a type that has a hand-written impl.
+    /// The container of a type with a handwritten impl.
     pub(super) fn describe_by_hand(&mut self, by_hand: &ByHand, item: &syn::ItemImpl) -> Result<Container, Reported> {
         let recipe = self.evaluate(|eval| eval.schema_by_hand(by_hand, item));
         let what = format!("the hand-written `JsonSchema` of `{}`", quote::ToTokens::to_token_stream(&item.self_ty));
@@ -37,12 +37,12 @@ impl Describer<'_> {
         Ok(by_code(name.clone(), id.clone(), *inline, recipe))
     }
 
-    /// Refuses a hand-written impl of which not even the names are read.
+    /// Refuses a handwritten impl whose names cannot be read.
     pub(super) fn refuse_by_hand(&mut self, refusal: &Refusal, name: &str) -> Reported {
         self.refuse_schema(refusal, &format!("the hand-written `JsonSchema` of `{name}`"))
     }
 
-    /// The root type of `schema = "manual"`: its impl stands in the module of the spec, where the derive puts the type.
+    /// The root type of `schema = "manual"`. Its impl is in the module of the spec, where the derive generates the type.
     pub(super) fn manual_root(&mut self, scope: &Scope, spec: &syn::Ident, root: &str) -> Result<TypeId, Reported> {
         let tree = self.tree;
         let mut blocks = self.types.schemas_by_hand(tree.module_items(scope.module));

@@ -73,7 +73,7 @@ impl Describer<'_> {
             (None, Some(remote)) => remote.segments.last().map(|last| last.ident.to_string()).unwrap_or_default(),
             _ => cont.attrs.name().deserialize_name().value.clone(),
         };
-        // The impl of `KubeSchema` is written for the type itself, that of a copy is behind it.
+        // `KubeSchema` implements the trait for the type itself, with the help of a copy.
         let (name, id, inline) = match source {
             SchemaSource::KubeSchema => {
                 let name = self.kube_schema_name(&ident);
@@ -104,7 +104,7 @@ impl Describer<'_> {
         clean.then_some(Container { name, id, inline, shape, meta, validated }).ok_or(Reported)
     }
 
-    /// Looks at the types of the fields of a type whose attributes are wrong.
+    /// Checks the field types of a type with invalid attributes.
     fn parts(&mut self, user: &UserType) {
         let (scope, Some(input)) = (&user.scope, self.types.derive_input(user.item)) else { return };
         let variants: Vec<(&[Attribute], &Fields)> = match &input.data {
@@ -128,7 +128,7 @@ impl Describer<'_> {
         }
     }
 
-    /// The type as one of serde's derives sees it; what is wrong with it is reported.
+    /// The type as one of serde's derives sees it. Errors in its attributes are reported.
     pub(in crate::api) fn serde_type<'i>(
         &mut self,
         module: ModuleId,
@@ -138,20 +138,20 @@ impl Describer<'_> {
         serde_type(input, derive).map_err(|error| self.refuse_syntax(Code::SerdeAttribute, module, error))
     }
 
-    /// Serde's own derives see attributes that schemars leaves out; a mistake in one of those does not compile.
+    /// Checks attributes that only serde's own derives see. A mistake in one of them does not compile.
     fn serde_attributes(&mut self, user: &UserType, input: &DeriveInput) -> Result<(), Reported> {
         let mut checked = false;
         for (canonical, derive) in [(DESERIALIZE, SerdeDerive::Deserialize), (SERIALIZE, SerdeDerive::Serialize)] {
             if !checked && self.types.derives_trait(user.item, canonical) {
                 let container = self.serde_type(user.scope.module, input, derive)?;
-                // Of which derive it is matters to serde's parser for `transparent` only.
+                // serde's parser distinguishes the derives only for `transparent`.
                 checked = !container.attrs.transparent();
             }
         }
         Ok(())
     }
 
-    /// Reads the attributes of schemars; false beside them says that something was refused.
+    /// Reads the attributes of schemars. The flag is false if an attribute was refused.
     pub(super) fn schemars_attrs<A: OwnerAttrs>(&mut self, scope: &Scope, attributes: &[Attribute]) -> (A, bool) {
         let mut clean = self.decided(scope, attributes);
         let errors = Ctxt::new();
@@ -221,7 +221,7 @@ impl Describer<'_> {
                     TagType::Adjacent { tag, content } => Tag::Adjacent(tag.clone(), content.clone()),
                     TagType::None => Tag::None,
                 };
-                // Each is looked at before one that is missing counts.
+                // Check every variant before a failure ends the description.
                 let described: Vec<Result<Variant, Reported>> =
                     variants.iter().map(|variant| self.variant_of(scope, bounds, variant)).collect();
                 Shape::Enum(tag, described.into_iter().collect::<Result<_, _>>()?, deny)
@@ -245,7 +245,7 @@ impl Describer<'_> {
         self.path.push(name.clone());
         let data = match (variant.style, skipped) {
             (Style::Unit, _) => Ok(VariantData::Unit),
-            // Nothing of a skipped variant is looked at, except that it is not a plain name.
+            // The content of a skipped variant is not read; the variant only counts as one with data.
             (_, true) => Ok(VariantData::Tuple(Vec::new())),
             (Style::Newtype, false) => {
                 self.field(scope, bounds, &variant.fields[0], None).map(|field| VariantData::Newtype(Box::new(field)))
@@ -283,13 +283,13 @@ impl Describer<'_> {
     }
 }
 
-/// `name: Type`, without what stands before it.
+/// The span of `name: Type`, without attributes and visibility.
 pub(super) fn place(field: &syn::Field) -> Span {
     let ty = field.ty.span();
     field.ident.as_ref().map_or(ty, |name| name.span().join(ty).unwrap_or(ty))
 }
 
-/// The attributes may say that not the type itself is described: it is not looked at where they are not understood.
+/// Returns true if the attributes may replace the schema of the type. The type is not read if they are not understood.
 pub(super) fn replaces(attributes: &[Attribute]) -> bool {
     const KEYS: [&str; 9] =
         ["from", "into", "remote", "schema_with", "skip", "skip_deserializing", "transparent", "try_from", "with"];

@@ -18,7 +18,7 @@ pub(in crate::api) struct Describer<'t> {
     pub(in crate::api) types: Types<'t>,
     budget: Budget,
     pub(in crate::api) diagnostics: Diagnostics,
-    /// Kind of the resource and the schema path below it.
+    /// The kind of the resource and the schema path below it.
     pub(in crate::api) path: Vec<String>,
     /// Generic types that were described.
     pub(super) instances: usize,
@@ -53,7 +53,7 @@ impl<'t> Describer<'t> {
 }
 
 impl Describer<'_> {
-    /// Reports a refusal with the place in the schema that it is about.
+    /// Reports a refusal with its path in the schema.
     pub(super) fn refuse(&mut self, refusal: Refusal) -> Reported {
         let Refusal { code, module, span, message, help } = refusal;
         let message = if self.path.len() > 1 { format!("{message}, in `{}`", self.path.join(".")) } else { message };
@@ -63,7 +63,7 @@ impl Describer<'_> {
         Reported
     }
 
-    /// Reports every part of an error about `#[kube(…)]`; what is missing has no place but that of what has the attribute.
+    /// Reports every part of an error about `#[kube(…)]`. A missing key is reported at the item with the attribute.
     pub(super) fn refuse_keys(&mut self, scope: &Scope, of: &impl ToTokens, errors: darling::Error) -> Reported {
         for error in errors.flatten() {
             let (span, message) =

@@ -29,7 +29,7 @@ impl Describer<'_> {
         let mut whole = None;
         for (index, field) in fields.iter().enumerate() {
             if field.attrs.skip_deserializing() {
-                // Only a field that is skipped both ways keeps its `cfg` out of sight.
+                // Only a field that is skipped both ways hides its `cfg`.
                 complete &= self.decided(scope, &field.original.attrs);
                 continue;
             }
@@ -51,7 +51,7 @@ impl Describer<'_> {
         complete.then_some(described).ok_or(Reported)
     }
 
-    /// The values of the fields when the whole struct has a default.
+    /// The values of the fields if the whole struct has a default.
     fn container_default(&mut self, scope: &Scope, default: &SerdeDefault) -> Result<Vec<Val>, Reported> {
         let this = scope.this.ok_or(Reported)?;
         let item = self.types.user(this).ok_or(Reported)?.item;
@@ -138,7 +138,7 @@ impl Describer<'_> {
         clean.then_some(field).ok_or(Reported)
     }
 
-    /// The `default` of a field, when it has one to write.
+    /// The `default` of a field, if its schema has one.
     fn default(
         &mut self,
         scope: &Scope,
@@ -186,11 +186,11 @@ impl Describer<'_> {
     }
 }
 
-/// The value that a default of the whole struct has for one field.
+/// The value of one field in the default of the whole struct.
 pub(super) enum ContainerDefault {
-    /// The field does not write it.
+    /// The schema of the field does not use it.
     Unused,
-    /// The default could not be evaluated, which was reported.
+    /// The default could not be evaluated. The refusal was reported.
     Refused,
     /// The value of the field.
     Value(Val),

@@ -23,7 +23,7 @@ impl Describer<'_> {
         format!("{ident}{suffix}")
     }
 
-    /// Reads `#[x_kube(…)]` and keeps of the other attributes what `KubeSchema` hands on.
+    /// Reads `#[x_kube(…)]` and keeps the other attributes that `KubeSchema` passes on.
     pub(super) fn kube_schema(&mut self, scope: &Scope, input: &mut DeriveInput) -> Result<Validated, Reported> {
         use darling::{FromDeriveInput as _, FromField as _};
         let mut clean = true;
@@ -84,7 +84,7 @@ impl Describer<'_> {
         clean.then_some(validated).ok_or(Reported)
     }
 
-    /// Evaluates all rules, also behind one that is refused.
+    /// Evaluates all rules, also after a refused one.
     pub(super) fn rules(&mut self, scope: &Scope, expressions: &[Expr]) -> Result<Vec<Rule>, Reported> {
         let rules: Vec<Result<Rule, Reported>> =
             expressions.iter().map(|expr| self.reported(|eval| eval.rule(scope, expr))).collect();

@@ -65,7 +65,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
     };
     let releases = describer.types.graph.releases;
     let columns = columns(describer, scope, &input, attrs.printcolumns);
-    // Before, the derive pasted them into JSON as they are.
+    // Earlier releases of the derive insert them into JSON unchanged.
     if let Some(path) =
         attrs.selectable.iter().find(|path| path.contains(['"', '\\']) || path.contains(char::is_control))
         && !releases.has(Change::AbsentLists)
@@ -118,7 +118,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
     })
 }
 
-/// Looks at spec and status of a resource whose `#[kube(…)]` is wrong, unless it may have no schema.
+/// Checks spec and status of a resource with an invalid `#[kube(…)]`, unless the resource may have no schema.
 fn look_at_types(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef, input: &DeriveInput) {
     let Some(resource) = k8s::custom_resource(describer.tree, item) else { return };
     if resource.own_schema {
@@ -133,7 +133,7 @@ fn look_at_types(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef, in
     }
 }
 
-/// The columns that a release of kube makes of what the attribute says.
+/// The printer columns that a release of kube generates from the attribute.
 fn columns(describer: &mut Describer<'_>, scope: &Scope, input: &DeriveInput, attrs: Vec<PrintColumns>) -> Vec<Column> {
     let mut columns = Vec::new();
     for column in attrs {
@@ -149,7 +149,7 @@ fn columns(describer: &mut Describer<'_>, scope: &Scope, input: &DeriveInput, at
     columns
 }
 
-/// The type that the derive generates: metadata apart, a struct of spec and status.
+/// The type that the derive generates: a struct of spec and status. Metadata is handled separately.
 fn root_type(
     describer: &mut Describer<'_>,
     scope: &Scope,
@@ -168,7 +168,7 @@ fn root_type(
     for attribute in &attrs.attributes {
         match &attribute.0 {
             SynMeta::NameValue(pair) if pair.path.is_ident("doc") => root.docs.push(pair.value.clone()),
-            // `KubeSchema` does not hand it on.
+            // `KubeSchema` does not pass it on.
             meta if meta.path().is_ident("deprecated") => root.deprecated = !validated,
             meta if is_inert(meta) => {}
             meta => {
@@ -179,7 +179,7 @@ fn root_type(
     }
     let meta = describer.meta(scope, &root);
     let mut fields = Vec::new();
-    // Parameters of the spec are their defaults, since the derive names it without arguments.
+    // Type parameters of the spec have their defaults, because the derive names the spec without arguments.
     let spec = describer.evaluate(|eval| eval.path_ty(scope, &input.ident.clone().into()));
     if !attrs.no_spec {
         describer.path.push("spec".to_owned());
@@ -198,7 +198,7 @@ fn root_type(
     }
     let name = if validated { describer.kube_schema_name(&name) } else { name };
     let container = Container {
-        // With rules it is `KubeSchema` that the root derives.
+        // A root with rules derives `KubeSchema`.
         id: if validated {
             name.clone().into()
         } else {
@@ -213,14 +213,14 @@ fn root_type(
     Ok(describer.types.add_described(container))
 }
 
-/// The attribute has no influence on a schema, nor has what it would bring in under a `cfg`.
+/// Returns true if neither the attribute nor its content under a `cfg` affects a schema.
 pub(super) fn is_inert(meta: &SynMeta) -> bool {
     if let SynMeta::List(list) = meta
         && list.path.is_ident("cfg_attr")
     {
         let parser = Punctuated::<SynMeta, Token![,]>::parse_terminated;
         let parts = list.parse_args_with(parser).unwrap_or_default();
-        // Other text than that of `#[doc = "…"]` is for rustdoc.
+        // Only the text of `#[doc = "…"]` is a description; the rest is for rustdoc.
         let read = |part: &SynMeta| matches!(part, SynMeta::NameValue(_)) || !is_inert(part);
         return !parts.is_empty() && !parts.iter().skip(1).any(read);
     }

@@ -1,4 +1,4 @@
-//! Which impl makes the schema of a type.
+//! The impl that provides the schema of a type.
 
 use syn::DeriveInput;
 
@@ -10,7 +10,7 @@ use crate::api::items::Derive;
 use crate::api::types::{Refusal, Use, UserType};
 
 impl Describer<'_> {
-    /// The derive that makes the schema; also the checks on what stands around it.
+    /// Finds the derive that provides the schema, and checks the attributes around it.
     pub(super) fn schema_source(
         &mut self,
         user: &UserType,
@@ -49,7 +49,7 @@ impl Describer<'_> {
                 return Err(self.refuse(refusal));
             }
         };
-        // Derives that the schema or its defaults depend on must see the item as it stands here.
+        // Derives that affect the schema or its defaults must see the item unchanged.
         let last = derives
             .iter()
             .filter(|(_, derive)| match derive {
@@ -62,11 +62,11 @@ impl Describer<'_> {
     }
 }
 
-/// Which derive makes the schema of a type.
+/// The derive or impl that provides the schema of a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SchemaSource {
     JsonSchema,
     KubeSchema,
-    /// An impl written by hand.
+    /// A handwritten impl.
     Code,
 }

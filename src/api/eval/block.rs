@@ -1,4 +1,4 @@
-//! Blocks: straight lines of `let` and of changes of a schema, and the value at their end.
+//! Blocks: `let` statements and schema edits without control flow, then a value.
 
 use proc_macro2::{Delimiter, TokenTree};
 use quote::ToTokens;
@@ -21,7 +21,7 @@ impl Evaluator<'_, '_> {
             match stmt {
                 Stmt::Local(local) => {
                     let name = self.local(scope, &mut env, local)?;
-                    // A name that is used again would leave references to the first one behind.
+                    // Shadowing would leave references to the first variable.
                     let taken = env.values().any(|value| matches!(value, Val::ObjectOf(variable) if *variable == name));
                     if !own.insert(name) && taken {
                         return self.unsupported(scope, local);

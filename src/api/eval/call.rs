@@ -15,8 +15,8 @@ use crate::api::types::Scope;
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
-    /// Returns true if a path names a generic type of the user without its arguments, and not by an alias that may have
-    /// them.
+    /// Returns true if a path names a generic type of the user without its arguments. An alias does not count, because it may
+    /// have the arguments.
     fn leaves_out_arguments(&self, scope: &Scope, path: &Path, id: TypeId) -> bool {
         let is_generic = self.types.user(id).is_some_and(|user| !user.scope.generics.is_empty());
         let Some(syn::Type::Path(owner)) = owner_type(path).filter(|_| is_generic && !has_arguments(path)) else {
@@ -40,7 +40,7 @@ impl Evaluator<'_, '_> {
         if let Some(id) = generic_default(scope, &function.path).filter(|_| arguments.is_empty()) {
             return self.default_of(scope, call, id);
         }
-        // The arguments of a generic type are those of the type that is asked for.
+        // A generic type takes its arguments from the expected type.
         let asked = ty.filter(|id| self.types.shape(*id).is_some() && self.types.names(scope, &function.path, *id));
         let asked = asked.map(Target::Itself).or_else(|| self.expected_variant(scope, &function.path, ty));
         match asked.or_else(|| self.value_path(scope, &function.path)) {
@@ -56,7 +56,7 @@ impl Evaluator<'_, '_> {
                     let fields = fields.clone();
                     return Ok(Val::Variant(id, index, self.constructor(scope, env, call, id, &fields, &arguments)?));
                 }
-                // The arguments that are left out are inferred, even inside of the type's own blocks.
+                // The compiler infers omitted arguments, even inside of the type's own blocks.
                 if ty != Some(id) && self.leaves_out_arguments(scope, &function.path, id) {
                     return self.unsupported(scope, call);
                 }
@@ -84,7 +84,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// A generic function with the types that `path::<A>` gives it.
+    /// Binds the type parameters of a generic function to the arguments of `path::<A>`.
     pub(super) fn turbofish(&mut self, scope: &Scope, path: &Path, function: Function) -> Function {
         let Some(syn::PathArguments::AngleBracketed(list)) = path.segments.last().map(|last| &last.arguments) else {
             return function;
@@ -183,7 +183,7 @@ impl Evaluator<'_, '_> {
         self.deeper(scope, call, |eval| eval.block(inner, &env, block, output))
     }
 
-    /// The parameters of a function stand for known types, whose bounds bring no methods of the user's.
+    /// Returns true if the type parameters of a function stand for known types, and their bounds add no methods of the user.
     pub(super) fn is_bound(&self, sig: &Signature, inner: &Scope) -> bool {
         sig.asyncness.is_none()
             && sig.generics.params.iter().filter_map(parameter).all(|name| inner.generics.contains_key(&name))
@@ -200,7 +200,7 @@ impl Evaluator<'_, '_> {
         items.map(|item| self.eval(scope, env, item, element)).collect()
     }
 
-    /// The value that a function without parameters returns, as `#[serde(default = "path")]` calls it.
+    /// Evaluates a function without parameters, as `#[serde(default = "path")]` calls it.
     pub(in crate::api) fn call_path(&mut self, scope: &Scope, path: &syn::ExprPath, ty: TypeId) -> Eval {
         self.call(scope, &Env::new(), &call_of(path.clone(), None), Some(ty))
     }

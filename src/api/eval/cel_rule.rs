@@ -20,7 +20,7 @@ impl Evaluator<'_, '_> {
             .help("write a string, a pair of strings, or `Rule::new(…)` with literals"))
     }
 
-    /// A text where a rule takes one.
+    /// Evaluates a text argument of a rule.
     fn rule_text(&mut self, scope: &Scope, expr: &Expr) -> Eval<String> {
         let string = self.types.string();
         match self.eval(scope, &Env::new(), expr, string)? {
@@ -29,7 +29,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// A rule as an attribute has it.
+    /// Evaluates a rule in an attribute.
     pub(in crate::api) fn rule(&mut self, scope: &Scope, expr: &Expr) -> Eval<Rule> {
         match expr {
             Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => self.rule(scope, expr),
@@ -55,7 +55,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// A rule after a call of one of its methods.
+    /// Evaluates a method call on a rule.
     fn modified_rule(&mut self, scope: &Scope, rule: Rule, call: &ExprMethodCall) -> Eval<Rule> {
         let (Some(argument), 1) = (call.args.first(), call.args.len()) else { return self.unknown_rule(scope, call) };
         Ok(match call.method.to_string().as_str() {
@@ -93,7 +93,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// A path names an item of a type of kube-core; the code that the derive makes imports these.
+    /// Returns true if a path names an item of a kube-core type. The code of the derive imports these types.
     fn means(&self, scope: &Scope, expr: &Expr, owner: &str, name: &str) -> bool {
         let Expr::Path(path) = expr else { return false };
         let short = path.path.segments.iter().map(|segment| segment.ident.to_string()).eq([owner, name]);
@@ -102,7 +102,7 @@ impl Evaluator<'_, '_> {
                 Resolution::Foreign(path) if path.iter().map(String::as_str).eq(["kube_core", owner, name]))
     }
 
-    /// `ListMerge::Map(vec!["key".into()])` and its kin.
+    /// Evaluates a merge strategy such as `ListMerge::Map(vec!["key".into()])`.
     pub(in crate::api) fn merge_strategy(&mut self, scope: &Scope, expr: &Expr) -> Eval<Merge> {
         let strategy = match expr {
             Expr::Call(call) if self.means(scope, &call.func, "ListMerge", "Map") && call.args.len() == 1 => {

@@ -1,4 +1,4 @@
-//! Conditions: functions that say whether a field is left out, as `#[serde(skip_serializing_if = "path")]` calls them.
+//! Conditions: functions that decide if a field is omitted, as `#[serde(skip_serializing_if = "path")]` calls them.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -61,7 +61,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Evaluates a condition of the user for a value.
+    /// Evaluates a user-defined condition for a value.
     fn condition(&mut self, scope: &Scope, at: &impl ToTokens, function: &Function, value: &Val) -> Eval<bool> {
         let Function { sig, block, scope: inner } = function;
         let (name, of) = match sig.inputs.first() {
@@ -76,7 +76,7 @@ impl Evaluator<'_, '_> {
             },
             _ => return self.unsupported(scope, at),
         };
-        // Through a `Deref` it would be called with another value.
+        // `Deref` would call the method with another value.
         let is_of = of.is_some_and(|of| self.types.conforms(value, of));
         if !is_of || sig.inputs.len() != 1 || !self.is_bound(sig, inner) {
             return self.unsupported(scope, at);
@@ -160,7 +160,7 @@ impl Evaluator<'_, '_> {
                 let name = call.method.to_string();
                 let receiver = subject.place(self, &call.receiver).filter(|_| call.args.is_empty());
                 match receiver {
-                    // A method of the type itself comes before those of traits.
+                    // Inherent methods take precedence over trait methods.
                     Some(value @ (Val::Struct(id, _) | Val::Variant(id, ..))) => {
                         let (value, id) = (value.clone(), *id);
                         match self.own_function(id, &name) {
@@ -182,7 +182,7 @@ impl Evaluator<'_, '_> {
         self.or_unsupported(scope, expr, answer)
     }
 
-    /// One side of a comparison: a part of the subject, or a value of the type of the `other` side.
+    /// Evaluates one side of a comparison: a part of the subject, or a value with the type of the `other` side.
     fn operand(&mut self, scope: &Scope, expr: &Expr, part: Option<&Val>, other: Option<&Val>) -> Eval {
         if let Some(value) = part {
             return Ok(value.clone());
@@ -191,7 +191,7 @@ impl Evaluator<'_, '_> {
         self.eval(scope, &Env::new(), expr, ty)
     }
 
-    /// The type of a float, which a literal beside it has as well.
+    /// The type of a float. A literal on the other side has the same type.
     fn float(&mut self, value: &Val) -> Option<TypeId> {
         match value {
             Val::F32(_) => self.types.primitive("f32"),
@@ -200,7 +200,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The subject and what a pattern binds, if the value at `matched` fits the pattern and its guard.
+    /// Matches the value at `matched` against a pattern and its guard. Returns the subject with the bindings of the pattern.
     fn fits<'v>(
         &mut self,
         scope: &Scope,
@@ -289,13 +289,13 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// A literal or constant in a pattern for a value.
+    /// Evaluates a literal or constant in a pattern.
     fn limit(&mut self, scope: &Scope, expr: &Expr, value: &Val) -> Option<Val> {
         let ty = self.float(value);
         self.eval(scope, &Env::new(), expr, ty).ok()
     }
 
-    /// A variant with patterns for some of its fields.
+    /// Matches a variant with patterns for some of its fields.
     fn fits_path<'v>(
         &mut self,
         scope: &Scope,
@@ -330,7 +330,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Compares two values if their `PartialEq` is that of the language or derived.
+    /// Compares two values if their `PartialEq` is built in or derived.
     fn equal(&self, left: &Val, right: &Val) -> Option<bool> {
         let all = |left: &[Val], right: &[Val]| {
             let pairs = left.iter().zip(right).map(|(left, right)| self.equal(left, right));
@@ -344,7 +344,7 @@ impl Evaluator<'_, '_> {
         match (left, right) {
             (Val::F64(left), Val::F64(right)) => Some(left.partial_cmp(right).is_some_and(Ordering::is_eq)),
             (Val::F32(left), Val::F32(right)) => Some(left.partial_cmp(right).is_some_and(Ordering::is_eq)),
-            // Two texts may be one path, and two objects one number in other words.
+            // Different JSON may be equal in Rust: two texts may be one path, and two objects one number.
             (Val::Json(left), Val::Json(right)) => (left == right).then_some(true),
             (Val::Some(left), Val::Some(right)) => self.equal(left, right),
             (Val::Some(_), Val::None) | (Val::None, Val::Some(_)) => Some(false),
@@ -369,14 +369,14 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// Crates whose `is_empty`, `is_none` and the like are those of std.
+/// Crates whose `is_empty`, `is_none` and similar methods behave as in std.
 const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
 
 /// Help for a condition that cannot be evaluated.
 const HELP: &str = "write the condition with `==`, `<`, `matches!`, `match` and methods such as `is_empty`, or name \
                     another one for the schema: `#[schemars(skip_serializing_if = \"…\")]`";
 
-/// More methods that call each other than a condition ever has.
+/// The limit of nested method calls in a condition.
 const CALLS: usize = 32;
 
 /// The arguments of `matches!`.
@@ -396,20 +396,20 @@ impl Parse for Matches {
     }
 }
 
-/// The variables of a condition, the innermost last: its parameter, which is a reference to the field, and what patterns
-/// bind.
+/// The variables of a condition, innermost last: its parameter, which is a reference to the field, and the bindings of
+/// patterns.
 #[derive(Clone)]
 struct Subject<'v>(Vec<(String, &'v Val)>);
 
 impl<'v> Subject<'v> {
-    /// The value of a variable or of a field in it, also behind `&` and `*`.
+    /// Returns the value of a variable or of a field in it, also behind `&` and `*`.
     fn place(&self, eval: &Evaluator<'_, '_>, expr: &Expr) -> Option<&'v Val> {
         match expr {
             Expr::Paren(inner) => self.place(eval, &inner.expr),
             Expr::Reference(inner) if inner.mutability.is_none() => self.place(eval, &inner.expr),
             Expr::Unary(inner) if matches!(inner.op, UnOp::Deref(_)) => {
                 let value = self.place(eval, &inner.expr)?;
-                // The `Deref` of a type of the user may give any other value.
+                // A user-defined `Deref` may return any other value.
                 let id = if let Val::Struct(id, _) | Val::Variant(id, ..) = value { Some(*id) } else { None };
                 id.is_none_or(|id| !eval.types.implements(id, DEREF)).then_some(value)
             }
@@ -436,7 +436,7 @@ impl<'v> Subject<'v> {
     }
 }
 
-/// The scope of a condition for values of type `ty`: `fn(&T) -> …` with no other parameter but `T`.
+/// Returns the scope of a condition `fn(&T) -> …` for values of type `ty`. `T` must be its only type parameter.
 fn inferred(sig: &Signature, ty: TypeId, scope: Scope) -> Option<Scope> {
     let mut parameters = sig.generics.type_params();
     let Some(parameter) = parameters.next() else { return Some(scope) };

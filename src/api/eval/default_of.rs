@@ -1,4 +1,4 @@
-//! `T::default()`: of types of std and other crates, derived, and written by hand.
+//! `T::default()`: for types of std and other crates, derived, and handwritten.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
-    /// `<T>::default()`: a function of this name that the type has itself comes first.
+    /// Evaluates `<T>::default()`. An inherent function of this name takes precedence.
     pub(in crate::api) fn default_called(
         &mut self,
         scope: &Scope,
@@ -35,9 +35,9 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The `default` of the trait.
+    /// Evaluates the `default` of the trait.
     pub(super) fn default_of(&mut self, scope: &Scope, at: &impl ToTokens, id: TypeId) -> Eval {
-        // Its fields are looked up by name.
+        // The lookup of fields by name costs work.
         self.spend(scope, at, 20)?;
         if let Some((known, arguments)) = self.types.known(id) {
             if let Some(plain) = plain_default(known.kind) {
@@ -96,7 +96,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// The default of a type that has one whatever its arguments.
+/// Returns the default of a type whose default does not depend on its arguments.
 pub(super) fn plain_default(kind: Kind) -> Option<Val> {
     Some(match kind {
         Kind::Bool => Val::Bool(false),
@@ -105,7 +105,7 @@ pub(super) fn plain_default(kind: Kind) -> Option<Val> {
         Kind::F32 => Val::F32(0.0),
         Kind::F64 => Val::F64(0.0),
         Kind::String | Kind::Str => Val::Str(String::new()),
-        // Its methods are not those of a text.
+        // A path does not have the methods of a text.
         Kind::Path => Val::Json("".into()),
         Kind::Duration => Val::Duration(Duration::ZERO),
         Kind::Option => Val::None,

@@ -1,4 +1,4 @@
-//! The state of an evaluation, and its words: results, environments and the targets of paths.
+//! The state of an evaluation and its types: results, environments and the targets of paths.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +12,25 @@ use crate::diagnostic::Code;
 use crate::schema::TypeId;
 use crate::source::{ItemRef, Namespace, Resolution, SourceTree};
 
-/// The value that code has, or why there is none.
+/// The result of an evaluation: a value, or a refusal.
 pub(in crate::api) type Eval<T = Val> = Result<T, Refusal>;
 
-/// Evaluates code over types that the caller lends; one evaluator is for one value.
+/// Evaluates code over types that the caller lends. Each evaluator computes one value.
 pub(in crate::api) struct Evaluator<'a, 't> {
     pub(super) tree: &'t SourceTree,
     pub(in crate::api) types: &'a mut Types<'t>,
     /// Types whose schemas are part of the value. The caller describes them.
     pub(in crate::api) needed: Vec<(TypeId, Use)>,
     budget: &'a mut Budget,
-    /// Calls inside each other.
+    /// The depth of nested calls.
     pub(super) depth: usize,
-    /// Expressions inside each other.
+    /// The depth of nested expressions.
     pub(super) nested: usize,
     /// Aliases that are being followed.
     pub(super) aliases: Vec<ItemRef>,
 }
 
-/// A function, and the scope that its code is read in.
+/// A function and the scope of its code.
 pub(in crate::api) struct Function {
     pub(super) sig: Signature,
     pub(super) block: Block,
@@ -43,7 +43,7 @@ impl Function {
     }
 }
 
-/// The work that may still be done for one custom resource; see [`Evaluator::spend`].
+/// The remaining budget for one custom resource; see [`Evaluator::spend`].
 pub(in crate::api) struct Budget(usize);
 
 impl Default for Budget {
@@ -65,12 +65,12 @@ impl Evaluator<'_, '_> {
             .help("use literals, constants, or functions that only return them"))
     }
 
-    /// The value, or the refusal of the code that it is looked for in.
+    /// Returns the value, or a refusal of `what`.
     pub(super) fn or_unsupported<T>(&self, scope: &Scope, what: &impl ToTokens, value: Option<T>) -> Eval<T> {
         value.map_or_else(|| self.unsupported(scope, what), Ok)
     }
 
-    /// The refusal of what a path names, when nothing is found.
+    /// Returns a refusal for a path that does not resolve.
     pub(super) fn unknown<T>(&self, scope: &Scope, what: &impl ToTokens, path: &Path) -> Eval<T> {
         match self.types.resolve_in(scope, path, Namespace::Values) {
             Resolution::Unresolved(why) if !scope.has_owner(path) => {
@@ -81,8 +81,8 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Takes the cost of evaluating `what` from the budget: each call may double the work, so that a few lines of code
-    /// would run for years, or fill the memory.
+    /// Takes the cost of evaluating `what` from the budget. Each call may double the work: without a budget, a few lines
+    /// would run for years or fill the memory.
     pub(super) fn spend(&mut self, scope: &Scope, what: &impl ToTokens, cost: usize) -> Eval<()> {
         let left = self.budget.0.checked_sub(cost);
         self.budget.0 = left.unwrap_or_default();
@@ -93,7 +93,7 @@ impl Evaluator<'_, '_> {
 /// Values of function parameters.
 pub(in crate::api) type Env = BTreeMap<String, Val>;
 
-/// More expressions and parts of values than all defaults of a resource ever have; see [`Evaluator::spend`].
+/// The initial budget: expressions and parts of values of one resource; see [`Evaluator::spend`].
 const BUDGET: usize = 100_000;
 
 /// The target of a path in an expression.
@@ -104,6 +104,6 @@ pub(in crate::api) enum Target {
     Itself(TypeId),
     /// A variant or associated item of a type.
     Member(TypeId, String),
-    /// Something of another crate.
+    /// An item of another crate.
     Foreign(Vec<String>),
 }

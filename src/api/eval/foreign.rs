@@ -53,7 +53,7 @@ impl Evaluator<'_, '_> {
                 self.eval(scope, env, value, inner)
             }
             (Kind::String | Kind::Cow | Kind::Path, "from", [value]) => match self.eval(scope, env, value, None)? {
-                // The methods of a path are not those of a text.
+                // A path does not have the methods of a text.
                 Val::Str(path) if owner == Kind::Path => Ok(Val::Json(path.into())),
                 Val::Str(text) => Ok(Val::Str(text)),
                 _ => self.unsupported(scope, call),
@@ -100,7 +100,7 @@ impl Evaluator<'_, '_> {
                 let Some(written) = owner_type(written) else { return self.unsupported(scope, call) };
                 let id = self.ty(scope, &written);
                 match (self.types.known(id), ty) {
-                    // `Vec::default()` leaves the arguments to inference.
+                    // The arguments of `Vec::default()` are inferred.
                     (None, Some(ty)) if self.types.known(ty).is_some_and(|(known, _)| known.path == of) => {
                         self.default_of(scope, call, ty)
                     }
@@ -110,14 +110,14 @@ impl Evaluator<'_, '_> {
                 }
             }
             _ => {
-                // The refusal is about the innermost code that is not known.
+                // Report the innermost unknown code.
                 self.list(scope, env, arguments.iter().copied(), None)?;
                 self.unsupported(scope, call)
             }
         }
     }
 
-    /// `[(key, value)]` where a map is asked for.
+    /// Evaluates `[(key, value)]` as a map, if a map is expected.
     pub(super) fn map_of(&mut self, scope: &Scope, env: &Env, array: &syn::ExprArray, ty: Option<TypeId>) -> Eval {
         let types = ty.and_then(|ty| self.types.known(ty)).filter(|(known, _)| known.kind.is_map());
         let types = types.map(|(_, arguments)| arguments).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! The `impl` blocks of a type with its arguments, and what they declare.
+//! The `impl` blocks of a type with its arguments, and their items.
 //!
-//! A block is for one type (`impl Size<u8>`); of one with parameters (`impl<T> Size<T>`) nothing is taken.
+//! Only blocks for one type count (`impl Size<u8>`). Blocks with parameters (`impl<T> Size<T>`) are not supported.
 
 use syn::{GenericParam, ImplItem, Item, ItemImpl};
 
@@ -13,12 +13,12 @@ use crate::api::item_attrs::rewrites;
 use crate::api::types::{Info, Scope};
 
 impl<'t> Evaluator<'_, 't> {
-    /// The function of this name that a type has itself, outside of traits.
+    /// Returns the inherent function of this name.
     pub(super) fn own_function(&mut self, id: TypeId, name: &str) -> Option<Function> {
         self.function_of(id, None, name)
     }
 
-    /// The function of this name in the `impl` of the trait of this canonical path for a type.
+    /// Returns the function of this name in the type's `impl` of the trait with this canonical path.
     pub(super) fn trait_function(&mut self, id: TypeId, canonical: &str, name: &str) -> Option<Function> {
         self.function_of(id, Some(canonical), name)
     }
@@ -30,7 +30,7 @@ impl<'t> Evaluator<'_, 't> {
         (!rewrites(&function.attrs)).then(|| Function::of(function, &scope))
     }
 
-    /// The value of a constant that a type has itself.
+    /// Evaluates an inherent constant of a type.
     pub(super) fn associated_const(&mut self, id: TypeId, name: &str) -> Option<Eval> {
         let (item, scope) =
             self.associated(id, None, |item| matches!(item, ImplItem::Const(item) if item.ident == name))?;
@@ -42,8 +42,8 @@ impl<'t> Evaluator<'_, 't> {
         Some(self.deeper(&scope, &item.expr, |eval| eval.eval(&scope, &Env::new(), &item.expr, Some(ty))))
     }
 
-    /// An associated item of a type, of a trait or outside of traits, and the scope of its block. There is none outside of
-    /// traits where a trait has one of this name, too: which is meant depends on what the code can see.
+    /// Returns an associated item of a type, inherent or of a trait, with the scope of its block. An inherent item is not
+    /// found if a trait has an item of this name, too, because the traits in scope decide between them.
     fn associated(
         &mut self,
         id: TypeId,
@@ -72,7 +72,7 @@ impl<'t> Evaluator<'_, 't> {
         found
     }
 
-    /// Compares the arguments of a block with those of a type whose item it names.
+    /// Compares the arguments of a block with the arguments of a type of the same item.
     fn block_for(&mut self, id: TypeId, block: ItemRef, item: &ItemImpl) -> BlockFor {
         if self.tree.unknown_cfg(block).is_some() {
             return BlockFor::Unknown;
@@ -91,11 +91,11 @@ impl<'t> Evaluator<'_, 't> {
     }
 }
 
-/// The types that an `impl` block is for, compared with one type.
+/// The target of an `impl` block, compared with one type.
 enum BlockFor {
     /// The type itself; the code of the block is read in this scope.
     This(Scope),
-    /// This item, with other arguments.
+    /// Another type of the same item, with other arguments.
     Other,
     /// Only the compiler can tell.
     Unknown,

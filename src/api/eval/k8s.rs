@@ -1,4 +1,4 @@
-//! Structs of k8s-openapi that are written out.
+//! Struct literals of k8s-openapi.
 
 use serde_json::Value;
 use syn::spanned::Spanned as _;
@@ -12,7 +12,7 @@ use crate::api::value::Val;
 use crate::k8s;
 
 impl Evaluator<'_, '_> {
-    /// A struct of k8s-openapi that is written out, as serde writes it: fields that are `None` are left out.
+    /// Evaluates a struct literal of k8s-openapi, as serde writes it: fields with the value `None` are omitted.
     pub(super) fn k8s_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, canonical: &[String]) -> Eval {
         let Ok(dir) = self.types.k8s_sources(scope) else { return self.unsupported(scope, literal) };
         let found = k8s::generated_type(self.tree, &dir, &canonical[1..]);

@@ -1,4 +1,4 @@
-//! Macros of std and serde that make values: lists, maps, JSON, schemas and texts.
+//! Macros of std and serde that return values: lists, maps, JSON, schemas and texts.
 
 use syn::punctuated::Punctuated;
 use syn::{Expr, Token};
@@ -55,7 +55,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// `format!` with `{}` and `{name}` only; `None` when something in it is not known.
+    /// Evaluates `format!` with only `{}` and `{name}`. Returns `None` for other arguments.
     fn format(&mut self, scope: &Scope, env: &Env, mac: &syn::Macro) -> Eval<Option<String>> {
         let Some(arguments) = expressions(mac) else { return Ok(None) };
         let mut values = arguments.iter();

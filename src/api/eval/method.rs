@@ -1,5 +1,5 @@
-//! Method calls on texts, numbers, JSON, schemas and rules. What a type of the user has is not called by a method: which
-//! one is meant may depend on traits, bounds and `Deref`.
+//! Method calls on texts, numbers, JSON, schemas and rules. Methods of the user's types are refused, because their resolution may
+//! depend on traits, bounds and `Deref`.
 
 use syn::{Expr, ExprMethodCall};
 
@@ -13,12 +13,12 @@ use crate::api::value::Val;
 impl Evaluator<'_, '_> {
     pub(super) fn method(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
         let method = call.method.to_string();
-        // One of a trait may take a value of std in an earlier step of the search for a method than that of std.
+        // Method resolution may find a trait method before the method of std.
         if self.tree.may_be_of_trait(scope.module, &method) {
             return self.unsupported(scope, call);
         }
         let receiver = match &*call.receiver {
-            // The `Ok` of a call has the type that the place asks for.
+            // The `Ok` value of a call has the expected type.
             Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => self.call(scope, env, inner, ty)?,
             Expr::Array(pairs)
                 if method == "into"
@@ -36,7 +36,7 @@ impl Evaluator<'_, '_> {
             (Val::Str(text), "to_owned" | "clone", 0) => Some(Val::Str(text)),
             (value, "to_string", 0) => value.displayed().map(Val::Str),
             (Val::Str(text), "len", 0) => i128::try_from(text.len()).ok().map(Val::Int),
-            // Into what, only the type says.
+            // The expected type is the target of `into`.
             (Val::Str(text), "into", 0) if self.types.is_text(ty) => Some(Val::Str(text)),
             (Val::Str(text), "into", 0) if self.types.kind(ty) == Some(Kind::Path) => Some(Val::Json(text.into())),
             (value, "into", 0) if self.types.is_json(ty) && value.is_simple() => Some(value),

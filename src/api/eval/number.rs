@@ -1,4 +1,4 @@
-//! Numbers: literals, and sums and products of integers, each checked against the type that the place has.
+//! Numbers: literals, and sums and products of integers. Each is checked against the expected type.
 
 use syn::{BinOp, Expr, ExprBinary, Lit, UnOp};
 
@@ -17,7 +17,7 @@ impl Evaluator<'_, '_> {
             match (suffix, self.types.kind(ty)) {
                 ("f32", _) | ("", Some(Kind::F32)) => text.parse().ok().map(Val::F32),
                 ("f64", _) | ("", Some(Kind::F64)) => text.parse().ok().map(Val::F64),
-                // The other operand may give the number the other width.
+                // The other operand may determine another width.
                 _ => None,
             }
         };
@@ -42,13 +42,13 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The value of an expression that no place asks for a type of, where a float alone is an `f64`.
+    /// Evaluates an expression without an expected type. A float is an `f64`.
     pub(in crate::api) fn untyped(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Eval {
         let ty = if is_float(expr) { self.types.primitive("f64") } else { None };
         self.eval(scope, env, expr, ty)
     }
 
-    /// `+`, `-` and `*` of integers, whose type is that of the place, or `usize` beside the length of a text.
+    /// Evaluates `+`, `-` and `*` of integers. Their type is the expected type, or `usize` beside the length of a text.
     pub(in crate::api) fn sum(&mut self, scope: &Scope, env: &Env, expr: &ExprBinary, ty: Option<TypeId>) -> Eval {
         let operate = match &expr.op {
             BinOp::Add(_) => i128::checked_add,
@@ -74,7 +74,7 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// A float that does not say how wide it is.
+/// Returns true for a float without a suffix.
 fn is_float(expr: &Expr) -> bool {
     match unwrap(expr) {
         Expr::Lit(literal) => matches!(&literal.lit, Lit::Float(number) if number.suffix().is_empty()),
@@ -83,7 +83,7 @@ fn is_float(expr: &Expr) -> bool {
     }
 }
 
-/// A length, or a sum with one.
+/// Returns true for a length, or a sum with a length.
 fn is_length(expr: &Expr) -> bool {
     match unwrap(expr) {
         Expr::MethodCall(call) => call.method == "len",

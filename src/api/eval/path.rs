@@ -63,7 +63,7 @@ impl Evaluator<'_, '_> {
             },
             Resolution::Member(item, name) => {
                 let Some(owner) = owner_type(path) else {
-                    // An import brought it in.
+                    // An import brings the variant into scope.
                     return self.types.item_type(scope, item).map(|id| Target::Member(id, name));
                 };
                 let written = path.segments.iter().rev().nth(1).is_some_and(|owner| !owner.arguments.is_none());
@@ -78,7 +78,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// A variant of the enum that the place asks for, from which its arguments follow.
+    /// Resolves a variant of the expected enum, which determines the arguments.
     pub(super) fn expected_variant(&mut self, scope: &Scope, path: &Path, ty: Option<TypeId>) -> Option<Target> {
         let (id, user) = (ty?, self.types.user(ty?)?);
         match self.types.resolve_in(scope, path, Namespace::Values) {

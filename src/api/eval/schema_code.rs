@@ -1,6 +1,6 @@
-//! Functions that build a schema by hand (`schema_with`, an `impl JsonSchema`), evaluated to a [`Recipe`].
+//! Handwritten functions that build a schema (`schema_with`, an `impl JsonSchema`), evaluated to a [`Recipe`].
 //!
-//! They are straight lines: locals, JSON with schemas inside, `insert` and `remove`.
+//! Supported functions have no control flow: locals, JSON with schemas inside, `insert` and `remove`.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The `impl JsonSchema` of a type, when there is one: `Err` says that it can't be used.
+    /// The `impl JsonSchema` of a type, if it has one. `Err` means that the impl cannot be used.
     pub(in crate::api) fn by_hand(&mut self, id: TypeId, item: ItemRef) -> Option<Eval<(ByHand, ItemRef)>> {
         let scope = self.types.user(id)?.scope.clone();
         let blocks = self.types.schemas_by_hand(self.tree.impls(item));
@@ -36,7 +36,7 @@ impl Evaluator<'_, '_> {
         Some(self.read_impl(&scope, *block, !others.is_empty()))
     }
 
-    /// Reads the names of an `impl JsonSchema`; `several` says that there is another one for the same type.
+    /// Reads the names of an `impl JsonSchema`. `several` is true if the type has another impl.
     pub(in crate::api) fn read_impl(&mut self, of: &Scope, block: ItemRef, several: bool) -> Eval<(ByHand, ItemRef)> {
         let tree = self.tree;
         let Item::Impl(item) = tree.item(block) else { return self.unsupported(of, &tree.item(block)) };
@@ -64,7 +64,7 @@ impl Evaluator<'_, '_> {
             match method.as_str() {
                 "json_schema" => continue,
                 "schema_name" | "schema_id" | "inline_schema" => {}
-                // Hidden methods of the trait, which change how the type is used.
+                // Hidden methods of the trait change the use of the type.
                 _ => return self.unsupported(scope, &function.sig.ident),
             }
             let value = self.invoke(scope, &function.sig.ident, &Function::of(function, scope), Vec::new())?;
@@ -101,7 +101,7 @@ impl Evaluator<'_, '_> {
         self.recipe_of(scope, path, value)
     }
 
-    /// `T::schema_name()` of a type that is known.
+    /// Evaluates `T::schema_name()` of a known type.
     pub(super) fn schema_name_call(&mut self, scope: &Scope, call: &ExprCall) -> Option<String> {
         let Expr::Path(function) = &*call.func else { return None };
         if !call.args.is_empty() || function.path.segments.last()?.ident != "schema_name" {
@@ -111,7 +111,7 @@ impl Evaluator<'_, '_> {
         self.types.known(id)?.0.name()
     }
 
-    /// `T::json_schema(generator)` in any form; `None` when the call is something else.
+    /// Evaluates `T::json_schema(generator)` in any form. Returns `None` for another call.
     pub(super) fn json_schema_call(&mut self, scope: &Scope, env: &Env, call: &ExprCall) -> Eval<Option<Val>> {
         let Expr::Path(function) = &*call.func else { return Ok(None) };
         let (Some(last), 1) = (function.path.segments.last(), call.args.len()) else { return Ok(None) };
@@ -123,7 +123,7 @@ impl Evaluator<'_, '_> {
         Ok(Some(Val::Recipe(Recipe::Schema(id))))
     }
 
-    /// The type of which a path names a function that `JsonSchema` has; `None` when it may mean another function.
+    /// Returns the type whose `JsonSchema` function a path names. Returns `None` if the path may name another function.
     fn owner_of_schema(&mut self, scope: &Scope, function: &syn::ExprPath) -> Option<TypeId> {
         let path = &function.path;
         let name = path.segments.last()?.ident.to_string();
@@ -143,7 +143,7 @@ impl Evaluator<'_, '_> {
             },
         };
         let id = self.ty(scope, &ty);
-        // An inherent item wins, unless only the bounds of the type are known. An item of another trait may be meant, too.
+        // An inherent item takes precedence, unless only the bounds of the type are known. The item may also be of another trait.
         let other = !scope.is_parameter(&ty) && self.types.has_own(id, &name)
             || scope.k8s.is_none() && self.tree.may_be_of_trait(scope.module, &name);
         (!other).then_some(id)
@@ -172,7 +172,7 @@ impl Evaluator<'_, '_> {
         let owner = known::lookup(owner).map(|owner| owner.kind);
         let schema = owner == Some(Kind::Schema) || self.types.kind(ty) == Some(Kind::Schema);
         match &recipe {
-            // Anything else fails, and what other types are read from JSON is not known.
+            // Other JSON is not a schema, and the conversion of JSON to other types is not known.
             Recipe::Json(value) if schema && !value.is_object() && !value.is_boolean() => self.unsupported(scope, call),
             Recipe::Array(_) if schema => self.unsupported(scope, call),
             _ if schema || owner.is_some() || function == "to_value" => Ok(Val::from(recipe)),
@@ -180,7 +180,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Methods of the generator, of schemas and of JSON that change nothing; `None` when it is none of them.
+    /// Evaluates methods of the generator, of schemas and of JSON that change nothing. Returns `None` for other methods.
     pub(super) fn schema_method(
         &mut self,
         scope: &Scope,
@@ -209,7 +209,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// `schema.ensure_object()` of a schema that a variable holds.
+    /// Returns the variable of `schema.ensure_object()`.
     pub(super) fn ensured_object(&self, env: &Env, expr: &Expr) -> Option<String> {
         let Expr::MethodCall(call) = unwrap(expr) else { return None };
         if call.method != "ensure_object" || !call.args.is_empty() {
@@ -218,7 +218,7 @@ impl Evaluator<'_, '_> {
         self.object(env, &call.receiver)
     }
 
-    /// A variable that holds a schema, or the object of one.
+    /// Returns the variable that holds a schema or the object of a schema.
     pub(super) fn object(&self, env: &Env, expr: &Expr) -> Option<String> {
         let Expr::Path(path) = unwrap(expr) else { return self.ensured_object(env, expr) };
         let name = path.path.get_ident()?.to_string();
@@ -229,7 +229,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// A statement that changes a schema or an object which a variable of the block holds.
+    /// Evaluates a statement that changes a schema or object in a variable of the block.
     pub(super) fn edit(&mut self, scope: &Scope, env: &mut Env, own: &Locals, call: &ExprMethodCall) -> Eval<()> {
         let Some(variable) = self.object(env, &call.receiver).filter(|variable| own.contains(variable)) else {
             return self.unsupported(scope, call);
@@ -265,10 +265,10 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// The variables that a block declares itself; a change of any other variable would be lost at its end.
+/// The variables that a block declares. A change of any other variable would be lost at the end of the block.
 pub(super) type Locals = BTreeSet<String>;
 
-/// The names that a hand-written `impl JsonSchema` gives its type.
+/// The names of a type in its handwritten `impl JsonSchema`.
 pub(in crate::api) struct ByHand {
     pub(in crate::api) name: String,
     pub(in crate::api) id: String,

@@ -1,4 +1,4 @@
-//! Values → JSON: what `serde_json::to_value` writes for them, and the literals of `json!`.
+//! Values → JSON, as `serde_json::to_value` converts them, and the literals of `json!`.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -25,7 +25,7 @@ impl Evaluator<'_, '_> {
         Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message))
     }
 
-    /// `serde_json::to_value(value)`; `at` is where it is asked for.
+    /// Evaluates `serde_json::to_value(value)`. Refusals are reported at `at`.
     pub(in crate::api) fn json(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Eval<Value> {
         Ok(self.written(scope, at, value)?.value())
     }
@@ -119,7 +119,7 @@ impl Evaluator<'_, '_> {
                 }
                 let mut written = self.fields_written(inner, at, *style, fields, values)?;
                 if let (TagType::Internal { tag }, Written::Object(map)) = (container.attrs.tag(), &mut written) {
-                    // A field of this name is written after it.
+                    // A field with the name of the tag is written after the tag.
                     let name = &container.attrs.name().serialize_name().value;
                     map.entry(tag.clone()).or_insert_with(|| name.clone().into());
                 }
@@ -220,7 +220,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The argument of `json!`, without schemas inside.
+    /// Evaluates the argument of `json!`, without schemas inside.
     pub(in crate::api) fn json_tokens(&mut self, scope: &Scope, env: &Env, tokens: &TokenStream) -> Eval<Value> {
         match self.recipe_tokens(scope, env, tokens)? {
             Recipe::Json(value) => Ok(value),
@@ -228,7 +228,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The argument of `json!` or `json_schema!`.
+    /// Evaluates the argument of `json!` or `json_schema!`.
     pub(super) fn recipe_tokens(&mut self, scope: &Scope, env: &Env, tokens: &TokenStream) -> Eval<Recipe> {
         match Json::parse.parse2(tokens.clone()) {
             Ok(json) => self.json_literal(scope, env, json),
@@ -262,7 +262,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// A value as JSON that may hold schemas.
+    /// Converts a value to JSON that may contain schemas.
     pub(super) fn recipe(&mut self, scope: &Scope, at: &impl ToTokens, value: Val) -> Eval<Recipe> {
         Ok(match value {
             Val::Recipe(recipe) => recipe,
@@ -276,14 +276,14 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// An integer as JSON; beyond 64 bits it has no form there.
+/// Converts an integer to JSON, which has no integers beyond 64 bits.
 pub(super) fn integer(value: i128) -> Value {
     let number = u64::try_from(value).map(Number::from).or_else(|_| i64::try_from(value).map(Number::from));
     number.map_or(Value::Null, Value::Number)
 }
 
-/// A value in the data model of serde, as far as serializers distinguish it. A newtype struct and a transparent one are
-/// the value that they hold. <https://serde.rs/data-model.html>
+/// A value in the data model of serde, as far as serializers distinguish it. Newtype structs and transparent structs are their
+/// inner value. <https://serde.rs/data-model.html>
 enum Written {
     /// `()` and structs without fields.
     Unit,
@@ -291,18 +291,18 @@ enum Written {
     Some(Box<Written>),
     /// A map or struct.
     Object(Map<String, Value>),
-    /// The variant of an enum that is tagged from outside, and what it holds.
+    /// A variant of an externally tagged enum with its content.
     Variant(String, Option<Value>),
     /// A text, number, list …
     Other(Value),
 }
 
-/// serde's serializers that take only what has entries.
+/// serde's serializers that only accept values with entries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entries {
-    /// Of a field with `#[serde(flatten)]`.
+    /// The serializer of a field with `#[serde(flatten)]`.
     Flattened,
-    /// Of the variant of an enum with `#[serde(tag = …)]`.
+    /// The serializer of a variant of an enum with `#[serde(tag = …)]`.
     Tagged,
 }
 
@@ -318,7 +318,7 @@ impl Written {
         }
     }
 
-    /// The entries that are written into the map around it; `None` is an error of the serializer.
+    /// Returns the entries for the surrounding map. `None` is an error of the serializer.
     pub(in crate::api) fn entries(self, into: Entries) -> Option<Map<String, Value>> {
         match self {
             Self::Unit => Some(Map::new()),

@@ -1,4 +1,4 @@
-//! Syntax that is taken apart without a look at what it means.
+//! Syntax helpers that need no name resolution.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::schema::TypeId;
 
 use crate::api::types::Scope;
 
-/// The type that a path names before its last segment: `Foo` of `Foo::default`.
+/// Returns the type before the last segment of a path: `Foo` of `Foo::default`.
 pub(super) fn owner_type(path: &syn::Path) -> Option<syn::Type> {
     let mut path = path.clone();
     path.segments.pop();
@@ -19,7 +19,7 @@ pub(super) fn owner_type(path: &syn::Path) -> Option<syn::Type> {
     Some(syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path }))
 }
 
-/// `path(argument)`, also of a path that is none in an expression: `Vec<T>::f`.
+/// Builds `path(argument)`, also for a path that is only valid as a type: `Vec<T>::f`.
 pub(super) fn call_of(path: syn::ExprPath, argument: Option<Expr>) -> ExprCall {
     ExprCall {
         attrs: Vec::new(),
@@ -29,12 +29,12 @@ pub(super) fn call_of(path: syn::ExprPath, argument: Option<Expr>) -> ExprCall {
     }
 }
 
-/// The type that a path names before its last segment has its arguments written down.
+/// Returns true if the type before the last segment of a path has explicit arguments.
 pub(super) fn has_arguments(path: &Path) -> bool {
     path.segments.iter().rev().nth(1).is_some_and(|owner| !owner.arguments.is_none() || owner.ident == "Self")
 }
 
-/// The type argument of which `T::default` is the default.
+/// Returns the type argument behind the parameter `T` of `T::default`.
 pub(super) fn generic_default(scope: &Scope, path: &Path) -> Option<TypeId> {
     let mut segments = path.segments.iter();
     match (segments.next(), segments.next(), segments.next()) {
@@ -53,7 +53,7 @@ pub(super) fn unwrap(expr: &Expr) -> &Expr {
     }
 }
 
-/// The name of a parameter that stands for a type or a constant.
+/// Returns the name of a type or const parameter.
 pub(super) fn parameter(param: &GenericParam) -> Option<String> {
     match param {
         GenericParam::Type(param) => Some(param.ident.to_string()),
@@ -72,7 +72,7 @@ pub(super) fn text_literal(expr: &Expr) -> Option<String> {
     }
 }
 
-/// The impl is for every type that the item makes: `impl<A, B> … for T<A, B>`, with the names of the declaration.
+/// Returns true if the impl is for every type of the item: `impl<A, B> … for T<A, B>`, with the names of the declaration.
 pub(super) fn parameters_match(item: &syn::ItemImpl, declared: &[String]) -> bool {
     let syn::Type::Path(path) = &*item.self_ty else { return false };
     let Some(segment) = path.path.segments.last() else { return false };

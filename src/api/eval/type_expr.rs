@@ -1,4 +1,4 @@
-//! Type expressions: the type that each stands for.
+//! Type expressions → types.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
-    /// The type that a type expression stands for. Nothing is reported before the type is used.
+    /// Resolves a type expression. Errors are only reported when the type is used.
     pub(in crate::api) fn ty(&mut self, scope: &Scope, ty: &syn::Type) -> TypeId {
         match ty {
             syn::Type::Paren(inner) => self.ty(scope, &inner.elem),
@@ -90,7 +90,7 @@ impl Evaluator<'_, '_> {
             Resolution::Member(..) => self.types.unread_type(scope, ty, "an associated type"),
             Resolution::Unresolved(why) => {
                 if scope.k8s.is_none() {
-                    // A glob import from a package that can be read may bring the name in.
+                    // A glob import from a readable package may provide the name.
                     for found in self.tree.through_foreign_globs(scope.module, path, Namespace::Types) {
                         if dependency::is_readable(&found[0]) {
                             let _ = self.tree.request_package(scope.module, &found[0]);
@@ -161,7 +161,7 @@ impl Evaluator<'_, '_> {
                     .help("switch the feature on in the project's dependency on schemars, and update `Cargo.lock`"),
             ));
         }
-        // A hasher and a time zone have no influence.
+        // A hasher and a time zone do not affect the schema.
         let most = known.arity + usize::from(known.kind.is_hashed() || known.path == "chrono::DateTime");
         if arguments.len() < known.arity || arguments.len() > most {
             return Err(self.types.wrong_number(scope, ty, known.arity, arguments.len()));
@@ -202,7 +202,7 @@ impl Evaluator<'_, '_> {
             _ => return Err(self.types.unread_type(scope, ty, "something other than a struct, an enum or an alias")),
         };
         let bound = self.bind(scope, ty, generics, &arguments, item)?;
-        // With the defaults of those that are left out it is the same type.
+        // Omitted arguments have their defaults, so this is the same type.
         let all = generics.type_params().filter_map(|param| bound.get(&param.ident.to_string()).copied());
         Ok(self.types.user_type(item, all.collect(), bound))
     }
@@ -239,7 +239,7 @@ impl Evaluator<'_, '_> {
         Ok(bound)
     }
 
-    /// The type of the root of a custom resource refers to the user's types by path.
+    /// Resolves a path of the root of a custom resource, which refers to the user's types by path.
     pub(in crate::api) fn path_ty(&mut self, scope: &Scope, path: &syn::Path) -> TypeId {
         self.ty(scope, &syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: path.clone() }))
     }

@@ -1,6 +1,6 @@
-//! `edit --multigroup`: files move to folders of their groups, or out of them, and what leads to them follows.
+//! `edit --multigroup`: moves files into the folders of their groups, or out of them, and updates the paths that lead to them.
 //!
-//! What files say else stays: names of objects and of controllers are those that are in clusters.
+//! The rest of each file stays. Names of objects and controllers do not change, because they exist in clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::project::{Controllers, Project, Resource};
 use crate::scaffold;
 use crate::source::{Regroup, crate_name, regrouped};
 
-/// The project with the other layout, whose files are in the draft.
+/// Changes the layout of the project in the draft. Returns the project with the other layout.
 pub(crate) fn regroup(
     draft: &mut Draft,
     project: Project,
@@ -25,7 +25,7 @@ pub(crate) fn regroup(
     found: &mut Diagnostics,
 ) -> Result<Project> {
     let (from, to) = if project.multigroup == multigroup {
-        // Files may have the other layout all the same, unless they can't.
+        // Files may still have the other layout, if that layout is possible.
         let Ok(from) = project.regrouped(!multigroup) else { return Ok(project) };
         (from, project)
     } else {
@@ -57,7 +57,7 @@ pub(crate) fn regroup(
     Ok(to)
 }
 
-/// The files of the operator's own package, and those of config/ that may have another name.
+/// Lists the files of the operator's own package, and the files of config/ that the layout may rename.
 fn files(root: &Path) -> Result<Vec<RelPath>> {
     let folders = ["benches", "config/crd/patches", "config/rbac", "examples", "src", "tests"];
     let mut files = Vec::new();
@@ -72,10 +72,10 @@ fn files(root: &Path) -> Result<Vec<RelPath>> {
     Ok(files)
 }
 
-/// How one layout becomes the other.
+/// The moves from one layout to the other.
 struct Layout {
     crate_name: String,
-    /// Files, and folders with the file of their module, without `.rs`: where they were, and where they are.
+    /// Old path → new path, without `.rs`. An entry stands for a file, or for a folder and the file of its module.
     moves: BTreeMap<String, String>,
     paths: Vec<Regroup>,
 }
@@ -123,7 +123,7 @@ impl Layout {
         regrouped(text, &self.crate_name, &module, &self.paths)
     }
 
-    /// Moves a file of the user.
+    /// Moves a file of the user and updates the paths in it.
     fn carry(&self, draft: &mut Draft, path: &RelPath) -> Result<()> {
         let new = self.path(path)?;
         let Some(text) = draft.read(path)? else { return Ok(()) };
@@ -145,7 +145,7 @@ impl Layout {
     }
 }
 
-/// The modules of a resource in a project for one group, from the crate's root, which have a group in the other.
+/// The module paths of a resource, from the crate root, in the layout without groups. The other layout adds a group to each.
 fn modules(project: &Project, resource: &Resource) -> Vec<Vec<String>> {
     let mut api = resource.api_modules(false);
     let kind = api.pop();
@@ -166,7 +166,7 @@ fn modules(project: &Project, resource: &Resource) -> Vec<Vec<String>> {
     own.into_iter().chain(webhook).chain(controllers(resource, false, Resource::controller_modules)).collect()
 }
 
-/// The files of a resource that have no module, always in one order.
+/// The files of a resource without a module, in a fixed order.
 fn other_files(resource: &Resource, multigroup: bool) -> Vec<String> {
     let prefix = resource.file_prefix(multigroup);
     let roles = ["admin", "editor", "viewer"].map(|who| format!("config/rbac/{prefix}_{who}_role.yaml"));
@@ -177,7 +177,7 @@ fn other_files(resource: &Resource, multigroup: bool) -> Vec<String> {
     roles.into_iter().chain([patch, format!("tests/envtest_webhook_{webhook}.rs")]).chain(tests).collect()
 }
 
-/// What each controller of a resource has.
+/// Returns the result of `of` for each controller of a resource.
 fn controllers<T>(
     resource: &Resource,
     multigroup: bool,

@@ -1,4 +1,4 @@
-//! Which releases are verified, in `Cargo.toml`: from then on the source answers, on every machine.
+//! Records verified releases in `Cargo.toml`. From then on the source engine answers, on every machine.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,20 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::edit::cargo_toml;
 use crate::plan::{Draft, RelPath};
 
-/// How releases are recorded.
+/// The recorder of verified releases.
 pub(crate) struct Record<'a> {
-    /// What paths in the plan are relative to.
+    /// The base of paths in the plan.
     pub(crate) base: &'a Path,
-    /// What paths in messages are relative to.
+    /// The base of paths in messages.
     pub(crate) folder: &'a Path,
-    /// The flag because of which nothing is recorded.
+    /// The flag that prevents recording.
     pub(crate) prevented: Option<&'static str>,
-    /// With `--check` it would be a difference that is none of the manifests.
+    /// `--check`: records nothing, because the difference would not be in a manifest.
     pub(crate) check: bool,
 }
 
 impl Record<'_> {
-    /// Plans it, and returns what to say when it is written.
+    /// Plans the record and returns the message for after it is written.
     pub(crate) fn make(&self, verified: &[(PathBuf, Vec<String>)], draft: &mut Draft) -> Result<String> {
         let mut lines = Vec::new();
         for (dir, releases) in verified.iter().filter(|_| !self.check) {
@@ -36,14 +36,14 @@ impl Record<'_> {
         Ok(lines.join("\n"))
     }
 
-    /// The manifest of a package, if it is where files are written.
+    /// The `Cargo.toml` of a package, if the plan may write to its folder.
     fn path(&self, dir: &Path) -> Result<Option<RelPath>> {
         let Ok(inside) = dir.join("Cargo.toml").strip_prefix(self.base).map(Path::to_path_buf) else { return Ok(None) };
         let parts: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
         Ok(Some(RelPath::new(parts.join("/"))?))
     }
 
-    /// Says where nothing is recorded, and how to do it.
+    /// Returns a finding for each package whose releases are not recorded, with the lines to add manually.
     pub(crate) fn not_made(&self, verified: &[(PathBuf, Vec<String>)]) -> Diagnostics {
         let flag = self.prevented.map(|flag| format!("with `{flag}`"));
         let finding = |(dir, releases): &(PathBuf, Vec<String>)| {

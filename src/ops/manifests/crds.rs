@@ -1,4 +1,4 @@
-//! The step for CRDs: an engine answers for each package; the answers of all packages are checked together.
+//! The CRD step. An engine answers for each package; the answers of all packages are checked together.
 
 use std::path::PathBuf;
 
@@ -20,12 +20,12 @@ use crate::source::{FeatureSelection, SourceTree};
 pub(super) struct CrdStep {
     crds: Vec<Crd>,
     pub(super) kinds: Kinds,
-    /// New releases with which a package in a folder gives the CRDs that were read.
+    /// New releases per package folder. With them the package produces the same CRDs.
     pub(super) verified: Vec<(PathBuf, Vec<String>)>,
 }
 
 impl CrdStep {
-    /// Adds the CRDs of a package. `found` has the earlier findings; with an error among them the compiler is not asked.
+    /// Adds the CRDs of a package. `found` has the earlier findings. The compiler does not run if one of them is an error.
     pub(super) fn read(
         &mut self,
         tree: &mut SourceTree,
@@ -61,7 +61,7 @@ impl CrdStep {
     }
 }
 
-/// Adds what is asked for beyond what the types say, and checks the result as the API server does.
+/// Applies the options that change a CRD, and checks the result as the API server does.
 fn finish(mut crd: Crd, options: &Options) -> Findings<Crd> {
     if let Some(limit) = options.max_desc_len {
         description::limit(&mut crd.value, limit);

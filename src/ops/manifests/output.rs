@@ -1,4 +1,4 @@
-//! Where manifests go: the usual folders, one folder, one file, or stdout.
+//! Destinations of manifests: the usual folders, one folder, one file, or stdout.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::rbac::scope;
 use crate::source::{Choice, FeatureSelection, Packages, Pending};
 use crate::yaml;
 
-/// Where the options say that manifests go. Paths are relative to the working directory.
+/// The destination in the options. Paths are relative to the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Destination {
     /// `config/crd/bases`, `config/rbac` and `config/webhook`.
@@ -34,7 +34,7 @@ pub(crate) enum Destination {
     Stdout,
 }
 
-/// Where manifests go. Paths are relative to [`Self::base`].
+/// The resolved destination. Paths are relative to [`Self::base`].
 #[derive(Debug)]
 pub(crate) struct Output {
     base: PathBuf,
@@ -53,17 +53,17 @@ enum Layout {
     Stdout,
 }
 
-/// What a plan does to the files of earlier runs.
+/// The effect of a plan on the files of earlier runs.
 #[derive(Default)]
 pub(crate) struct Written {
-    /// Some are removed.
+    /// The plan removes some files.
     pub(crate) removes: bool,
-    /// Notes about those that are stale but stay.
+    /// Notes about stale files that stay.
     pub(crate) kept: Diagnostics,
 }
 
 impl Output {
-    /// Outside of `root` the base is another one.
+    /// Resolves a destination. `root` is the base, unless the destination is outside of it.
     pub(crate) fn new(destination: &Destination, root: &Path) -> Result<Self> {
         let usual = Self::usual(root);
         match destination {
@@ -90,7 +90,7 @@ impl Output {
         }
     }
 
-    /// As without flags.
+    /// The destination without flags.
     pub(crate) fn usual(root: &Path) -> Self {
         Self { base: root.to_path_buf(), layout: Layout::Usual }
     }
@@ -107,8 +107,7 @@ impl Output {
         matches!(self.layout, Layout::Stdout)
     }
 
-    /// Plans the files, and the removal of those that earlier runs wrote. The findings are about kustomizations that can't be
-    /// built without them.
+    /// Plans the files and the removal of stale files. Findings name kustomizations that cannot be built without a removed file.
     pub(crate) fn write(
         &self,
         manifests: &Manifests,
@@ -142,7 +141,7 @@ impl Output {
             let groups: BTreeSet<&str> = crds.iter().map(|crd| crd::group(&crd.value)).collect();
             let stale =
                 if manifests.complete { stale(draft, crd_folder, project, &groups, &written)? } else { Vec::new() };
-            // Those that were not chosen are not gone, nor are those of other members of the workspace.
+            // CRDs of excluded kinds and of other workspace members are not stale.
             let mut stale: Vec<(RelPath, String)> =
                 stale.into_iter().filter(|(_, name)| !manifests.kinds.all.contains(name)).collect();
             if let (false, Some(packages)) = (stale.is_empty(), &manifests.packages) {
@@ -180,7 +179,7 @@ impl Output {
     }
 }
 
-/// The custom resources of the members of the workspace that were not read, as `Kind.group`; `None` if one can't be read.
+/// The custom resources of workspace members that were not read, as `Kind.group`. Returns `None` if a member cannot be read.
 fn declared_elsewhere(packages: &Packages) -> Option<BTreeSet<String>> {
     let mut declared = BTreeSet::new();
     for member in packages.unread().ok()? {
@@ -223,11 +222,11 @@ fn stays((path, kind): &(RelPath, String)) -> Diagnostic {
         .about(kind.clone())
 }
 
-/// A new CRD of a project is one of those that `config/crd` installs.
+/// Adds a new CRD of a project to the kustomization in `config/crd`.
 fn list(draft: &mut Draft, crd: &RelPath) -> Result<()> {
     let kustomization = RelPath::new("config/crd/kustomization.yaml")?;
     let Some(entry) = crd.as_str().strip_prefix("config/crd/") else { return Ok(()) };
-    // A list that is written in another way is the author's.
+    // The user owns a list of another form.
     if let Some(text) = draft.read(&kustomization)?
         && !lists(&text, entry)
         && edit::kustomization::add_entry(&text, "resources", entry).is_ok()
@@ -237,7 +236,7 @@ fn list(draft: &mut Draft, crd: &RelPath) -> Result<()> {
     Ok(())
 }
 
-/// Whether a kustomization names this file anywhere.
+/// Returns true if a kustomization names the file anywhere.
 fn lists(text: &str, file: &str) -> bool {
     fn names(value: &Value, file: &str) -> bool {
         match value {
@@ -250,7 +249,7 @@ fn lists(text: &str, file: &str) -> bool {
     serde_yaml::from_str::<Value>(text).is_ok_and(|value| names(&value, file))
 }
 
-/// A file that goes is taken out of the kustomizations of its folder and of the one above, which could not be built any more.
+/// Removes a file from the kustomizations of its folder and of the parent folder. They could not be built otherwise.
 fn unlist(draft: &mut Draft, file: &RelPath) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     for (at, _) in file.as_str().rmatch_indices('/').take(2) {
@@ -275,8 +274,8 @@ fn unlist(draft: &mut Draft, file: &RelPath) -> Result<Diagnostics> {
     Ok(found)
 }
 
-/// Plans the file of the webhooks. Without any it goes, or is left empty where a kustomization lists it. The answer is whether
-/// what an earlier run wrote goes.
+/// Plans the webhook file. Without webhooks the file is removed, or emptied if a kustomization lists it. Returns true if it had
+/// webhooks of an earlier run that are removed.
 fn write_webhooks(
     webhooks: &[Value],
     folder: &str,
@@ -291,7 +290,7 @@ fn write_webhooks(
     }
     let before = draft.read(&path)?;
     let is_foreign = before.as_ref().is_some_and(|text| !is_webhooks(text));
-    // Other members of the workspace may have webhooks in it.
+    // The file may have webhooks of other workspace members.
     let others = || manifests.packages.as_ref().is_some_and(|packages| elsewhere(packages).is_some());
     if !manifests.complete || is_foreign || (before.is_some() && others()) {
         return Ok(false);
@@ -310,11 +309,11 @@ fn write_webhooks(
     Ok(had_some)
 }
 
-/// The file of the webhooks.
+/// The name of the webhook file.
 const WEBHOOKS: &str = "manifests.yaml";
 const NO_WEBHOOKS: &str = "# Written by `memcached-sdk generate`: no marker of a webhook is in the source.\n";
 
-/// The file is one that we have written.
+/// Returns true if `generate` has written the file.
 fn is_webhooks(text: &str) -> bool {
     let is_configuration = |document: &Value| {
         let kind = document["kind"].as_str().unwrap_or_default();
@@ -324,7 +323,7 @@ fn is_webhooks(text: &str) -> bool {
     text.ends_with(NO_WEBHOOKS) || documents.is_some_and(|documents| documents.iter().all(is_configuration))
 }
 
-/// Tells our files in `config/namespaces` from others.
+/// Marks generated files in `config/namespaces`.
 const OVERLAY_NOTE: &str =
     "# Written by `memcached-sdk generate`: PROJECT and the markers say which namespaces there are.\n";
 
@@ -346,7 +345,7 @@ fn write_overlay(files: Vec<(&str, Vec<Value>)>, header: &Header, draft: &mut Dr
     Ok(())
 }
 
-/// All of it as YAML documents, each after a line `---`.
+/// Renders all manifests as YAML documents, each after a line `---`.
 pub(crate) fn text(manifests: &Manifests, header: &Header) -> String {
     let crds = manifests.crds.iter().flatten().map(|crd| crd.value.clone());
     let others = manifests.roles.documents.iter().chain(&manifests.webhooks.documents).flatten();
@@ -354,12 +353,12 @@ pub(crate) fn text(manifests: &Manifests, header: &Header) -> String {
     yaml::file(header.text(), &all)
 }
 
-/// What stands on top of each file.
+/// The header of each file.
 #[derive(Debug, Default)]
 pub(crate) struct Header(Option<String>);
 
 impl Header {
-    /// Reads the file of the header, and puts the year where it says ` YEAR`.
+    /// Reads the header file and replaces ` YEAR` by the year.
     pub(crate) fn read(path: Option<&Path>, year: Option<&str>) -> Result<Self> {
         let Some(path) = path else { return Ok(Self::default()) };
         let mut text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
@@ -382,12 +381,12 @@ impl Header {
     }
 }
 
-/// An absolute path without `.` and `..`.
+/// Converts a path to an absolute path without `.` and `..`.
 fn resolve(path: &Path) -> Result<PathBuf> {
     Ok(crate::source::clean(&std::path::absolute(path)?))
 }
 
-/// `path` seen from `root`, with `/`, when it is below it.
+/// Returns `path` relative to `root`, with `/`, if it is below `root`.
 fn inside(path: &Path, root: &Path) -> Option<String> {
     let parts = path.strip_prefix(root).ok()?.components().map(|part| part.as_os_str().to_str());
     parts.collect::<Option<Vec<_>>>().map(|parts| parts.join("/"))
@@ -397,9 +396,8 @@ fn below(folder: &str, name: &str) -> Result<RelPath, Problem> {
     if folder.is_empty() { RelPath::new(name) } else { RelPath::new(format!("{folder}/{name}")) }
 }
 
-/// The CRDs that an earlier run wrote, each with its kind: files named as we name them, of a group of the source or of the
-/// project.
-/// What somebody else has put into the folder stays.
+/// The CRD files of earlier runs, each with its kind. Their names follow our scheme, and their group is in the source or in the
+/// project. Other files in the folder stay.
 fn stale(
     draft: &Draft,
     folder: &str,

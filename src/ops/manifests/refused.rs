@@ -1,4 +1,4 @@
-//! What can't be written because of an error, while the rest could.
+//! Manifests that an error excludes, while the rest can be written.
 
 use std::collections::BTreeSet;
 
@@ -11,31 +11,31 @@ use crate::engine::{self, listed};
 use crate::ops::Usage;
 use crate::source::Choice;
 
-/// The custom resources that there are.
+/// The known custom resources.
 #[derive(Default)]
 pub(crate) struct Kinds {
-    /// Those of the source, each with the types that are their roots.
+    /// The custom resources of the source with their root types.
     roots: Roots,
-    /// Those that only an answer of the compiler has shown, too.
+    /// All custom resources, including those that only the compiler has found.
     pub(super) all: BTreeSet<String>,
-    /// Those of packages in which no answer is known to be right.
+    /// The custom resources of packages without a reliable answer.
     doubtful: BTreeSet<String>,
 }
 
-/// What an error is about.
+/// The manifests that errors exclude.
 pub(crate) struct Refused {
     /// Custom resources, as `Kind.group`.
     kinds: BTreeSet<String>,
-    /// How many are chosen.
+    /// The number of selected custom resources.
     of: usize,
-    /// The roles, and there are such.
+    /// Roles exist and are excluded.
     roles: bool,
-    /// The webhooks, and there are such.
+    /// Webhooks exist and are excluded.
     webhooks: bool,
 }
 
 impl Kinds {
-    /// Adds those of a package, with what was found in it.
+    /// Adds the custom resources of a package, with the findings of that package.
     pub(crate) fn add(&mut self, declared: Roots, answered: BTreeSet<String>, found: &Diagnostics) {
         let names: BTreeSet<String> = declared.keys().cloned().chain(answered).collect();
         if found.iter().any(is_about_all) {
@@ -47,7 +47,7 @@ impl Kinds {
         }
     }
 
-    /// A name that is that of nothing is an error: else nothing would be written in silence.
+    /// Refuses an unknown name. Otherwise the command would silently write nothing.
     pub(crate) fn check(&self, choice: &Choice, found: &mut Diagnostics) -> Result<()> {
         let Some(unknown) = choice.unknown(&self.all) else { return Ok(()) };
         let problem = Problem::new(format!("no custom resource is called `{unknown}`"));
@@ -56,7 +56,7 @@ impl Kinds {
             names => problem.help(format!("there are `{names}`")),
         };
         if found.has_errors() {
-            // It may be where nothing could be read.
+            // The name may be in source that could not be read.
             found.push(problem.into());
             return Ok(());
         }
@@ -64,7 +64,7 @@ impl Kinds {
     }
 }
 
-/// With such an error nothing that was read of a package is known to be right.
+/// Returns true for an error that makes every answer of a package unreliable.
 fn is_about_all(found: &Diagnostic) -> bool {
     let codes = [Code::CrdPanic, Code::DependencyVersion, Code::NewRelease, Code::NoLock, Code::Syntax];
     found.kinds.is_empty() && codes.contains(&found.code)
@@ -84,9 +84,9 @@ impl Refused {
         Self { of: existing.len(), kinds, roles, webhooks }
     }
 
-    /// Of those that nothing in the workspace asks for its CRD: types of an API that is somebody else's. Of kinds that are written
-    /// only those count that the command line does not name, and whose group is neither below `domain` nor related to one that is
-    /// asked for.
+    /// Returns a note about kinds that probably belong to a foreign API, because nothing in the workspace calls their `crd()`. A
+    /// kind that is written only counts if the command line does not name it. Its group must also not be below `domain`, nor
+    /// related to the group of a kind whose `crd()` is called.
     pub(crate) fn only_read(&self, manifests: &Manifests, options: &Options, domain: Option<&str>) -> Diagnostics {
         let mut roots = manifests.kinds.roots.clone();
         for crd in manifests.crds.iter().flatten() {
@@ -100,7 +100,7 @@ impl Refused {
         }
         let called = engine::crd_calls(&options.packages.workspace());
         let declared: BTreeSet<&String> = roots.values().flatten().collect();
-        // A name that is none of them may stand for any.
+        // An unknown name may stand for any kind.
         if called.is_empty() || !called.iter().all(|name| declared.contains(name)) {
             return Diagnostics::default();
         }
@@ -114,7 +114,7 @@ impl Refused {
                 || asked.iter().any(|asked| crd::is_related(asked, group))
         };
         let written: Vec<String> = manifests.crds.iter().flatten().map(crate::crd::Crd::name).collect();
-        // Who names a kind wants it.
+        // A kind on the command line is wanted.
         let foreign = written.iter().filter(|name| !options.choice.names_kinds() && !is_own(&group(name)));
         let names = self.kinds.iter().chain(foreign).filter(|name| !doubtful.contains(*name));
         let names: BTreeSet<&str> = names.filter(unasked).map(String::as_str).collect();
@@ -135,7 +135,7 @@ impl Refused {
         Diagnostics::from_iter([names.into_iter().map(str::to_owned).fold(found, Diagnostic::about)])
     }
 
-    /// Leaves what is exact.
+    /// Removes the excluded manifests.
     pub(crate) fn leave_out(&self, manifests: &mut Manifests) {
         if let Some(crds) = &mut manifests.crds {
             crds.retain(|crd| !self.kinds.contains(&crd.name()));
@@ -149,7 +149,7 @@ impl Refused {
         manifests.complete = false;
     }
 
-    /// Says what is not written, and which flags write the rest.
+    /// Names the manifests that are not written, and the flags that write the rest.
     pub(crate) fn summary(&self, options: &Options) -> Option<String> {
         let names = listed(&self.kinds.iter().map(String::as_str).collect());
         if options.keep_going {

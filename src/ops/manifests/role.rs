@@ -1,4 +1,4 @@
-//! The step for roles: markers of all packages → the roles of the operator.
+//! The role step: markers of all packages → the roles of the operator.
 
 use serde_json::Value;
 
@@ -14,13 +14,13 @@ use crate::source::SourceTree;
 /// The roles of an operator.
 #[derive(Default)]
 pub(crate) struct OperatorRoles {
-    /// Absent when not asked for, and when no marker asks for a permission.
+    /// `None` if roles are not requested, or if no marker requests a permission.
     pub(crate) documents: Option<Vec<Value>>,
-    /// No marker asks for a permission, so that there is no role.
+    /// No marker requests a permission, so there is no role.
     pub(crate) unmarked: bool,
-    /// The name of the roles of markers that name none.
+    /// The role name for markers without a name.
     pub(crate) name: String,
-    /// Where the roles hold; `None` outside of projects.
+    /// The scope of the roles; `None` outside of projects.
     pub(crate) scope: Option<OperatorScope>,
     /// The roles may be incomplete because of an error.
     pub(crate) doubtful: bool,
@@ -58,7 +58,7 @@ impl RoleStep {
             doubtful |= confined.diagnostics.has_errors();
             markers = confined.report(&mut diagnostics);
         }
-        // A role that allows nothing is of no use, and one that is there may be handwritten.
+        // An empty role is useless, and an existing role may be handwritten.
         let unmarked = markers.is_empty() && scope.is_none() && !doubtful;
         let how = Roles { default_name: &options.role_name, fold: options.fold };
         let documents = (!unmarked).then(|| role::documents(&markers, &how));

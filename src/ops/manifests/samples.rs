@@ -1,5 +1,5 @@
-//! The samples of a project, `config/samples`: an empty one gets what its type requires, and one that its type does not
-//! allow is told of.
+//! The samples of a project in `config/samples`. Fills empty samples with the required fields, and reports samples that are not
+//! valid.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,10 +16,10 @@ use crate::yaml;
 
 const FOLDER: &str = "config/samples";
 
-/// What a sample is when its type requires nothing.
+/// The spec of a sample whose type requires nothing.
 const EMPTY: &str = "spec: {}";
 
-/// Fills in the empty samples, and judges all.
+/// Fills empty samples and validates all samples.
 pub(crate) fn update(crds: &[Crd], draft: &mut Draft) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     for path in files(draft) {
@@ -51,10 +51,10 @@ fn files(draft: &Draft) -> BTreeSet<RelPath> {
     there.chain(draft.paths().cloned()).filter(is_sample).collect()
 }
 
-/// The text with the required fields where a spec is empty.
+/// Returns the text with the required fields in each empty spec.
 fn filled(crds: &[Crd], text: &str) -> String {
     let mut filled = text.to_owned();
-    // From the end, so that the places in front of it stay.
+    // Backwards, so that earlier ranges stay valid.
     for range in yaml::documents(text).into_iter().rev() {
         let document = &text[range.clone()];
         let Ok(object) = serde_yaml::from_str::<Value>(document) else { continue };
@@ -73,13 +73,13 @@ fn filled(crds: &[Crd], text: &str) -> String {
     filled
 }
 
-/// A field in block style, without a line feed at the end.
+/// Renders a field in block style, without a line feed at the end.
 fn block(name: &str, value: &Value) -> String {
     let field = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
     yaml::document(&field).trim_end().to_owned()
 }
 
-/// What is wrong with one document.
+/// Validates one document.
 fn judge(crds: &[Crd], path: &RelPath, text: &str, range: Range<usize>) -> Option<Diagnostic> {
     let document = &text[range.clone()];
     let wrong = |message: String, place: Range<usize>| {
@@ -110,7 +110,7 @@ fn judge(crds: &[Crd], path: &RelPath, text: &str, range: Range<usize>) -> Optio
     Some(wrong(message, place(document, &inner)).help(help))
 }
 
-/// The schema of an object, and what its kind is called.
+/// Returns the schema of an object and the name of its kind.
 fn schema<'a>(crds: &'a [Crd], object: &Value) -> Option<(String, &'a Map<String, Value>)> {
     let (group, version) = object["apiVersion"].as_str()?.split_once('/')?;
     let crd = crds.iter().find(|crd| crd::group(&crd.value) == group && object["kind"] == crd.kind())?;
@@ -119,11 +119,11 @@ fn schema<'a>(crds: &'a [Crd], object: &Value) -> Option<(String, &'a Map<String
     Some((format!("{group}/{version} {}", crd.kind()), schema))
 }
 
-/// Where the innermost key on the way is, in a document in block style.
+/// Returns the range of the innermost key on the path, in a document in block style.
 fn place(document: &str, path: &Path) -> Range<usize> {
     let mut fields = path.fields().peekable();
     let (mut found, mut at) = (0..0, 0);
-    // Of the key that was found last, and of those below it.
+    // The columns of the last key that was found and of the keys below it.
     let (mut outer, mut inner) = (None, None);
     for line in document.split_inclusive('\n') {
         let body = line.trim();

@@ -1,4 +1,4 @@
-//! The step for webhooks: markers of all packages → configurations, compared with the handlers in the code.
+//! The webhook step: markers of all packages → configurations, compared with the handlers in the code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,9 +14,9 @@ use crate::webhook::{self, Handlers, Webhooks};
 /// The configurations of webhooks.
 #[derive(Default)]
 pub(crate) struct Configurations {
-    /// Absent when not asked for.
+    /// `None` if webhooks are not requested.
     pub(crate) documents: Option<Vec<Value>>,
-    /// They may be incomplete because of an error.
+    /// The configurations may be incomplete because of an error.
     pub(crate) doubtful: bool,
 }
 
@@ -39,7 +39,7 @@ impl WebhookStep {
         diagnostics
     }
 
-    /// `crds` are those of the same run, without an error so far; else it is not known which resources there are.
+    /// Builds the configurations. `crds` are the CRDs of the same run, or `None` after an error: resources may be missing then.
     pub(super) fn finish(
         self,
         options: &Options,
@@ -51,7 +51,7 @@ impl WebhookStep {
             webhook::confine(&mut documents, namespaces);
         }
         let doubtful = self.doubtful || diagnostics.has_errors();
-        // Elsewhere there may be others.
+        // Source that was not read may have more handlers and markers.
         if options.packages.all && options.paths.is_empty() && !doubtful {
             diagnostics.extend(self.handlers.compare(&self.webhooks));
             if let Some(crds) = crds.filter(|_| options.choice.is_all() && !diagnostics.has_errors()) {
@@ -62,7 +62,7 @@ impl WebhookStep {
     }
 }
 
-/// The resources of each group that has some.
+/// The resources of each group.
 fn plurals(crds: &[Crd]) -> BTreeMap<String, BTreeSet<String>> {
     let mut plurals: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for crd in crds {

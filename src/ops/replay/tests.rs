@@ -1,4 +1,4 @@
-//! Every name of `project::taken` in every position: what is scaffolded parses, and no name in it shadows another one.
+//! Every name of `project::taken` in every position. The scaffold parses, and no name in it shadows another one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::project::name::{Domain, Group, Kind, ProjectName, Version};
 use crate::project::{ResourceApi, ident, taken};
 
-/// What code uses without importing it. A controller's `Result` is meant.
+/// The prelude names that code uses. `Result` is missing, because controllers shadow it on purpose.
 const PRELUDE: [&str; 18] = [
     "Box",
     "Clone",
@@ -31,12 +31,12 @@ const PRELUDE: [&str; 18] = [
     "Vec",
 ];
 
-/// All words of the table as names of groups, versions, controllers and projects.
+/// All words of the table that are valid names of groups, versions, controllers and projects.
 fn words() -> BTreeSet<String> {
     let lists: [&[&str]; 5] =
         [&taken::KEYWORDS, &taken::DEVICES, &taken::CONTROLLER_CRATES, &taken::TESTS, &taken::PACKAGES];
     let more = ["controller", "webhook", "desired", "status", "v1", "envtest-memcached", "op"];
-    // Of the devices with numbers one stands for all.
+    // One numbered device name stands for all.
     let different = |word: &&&str| !word.ends_with(['2', '3', '4', '5', '6', '7', '8', '9']);
     lists.into_iter().flatten().chain(&more).filter(different).map(|word| word.replace('_', "-")).collect()
 }
@@ -67,7 +67,7 @@ fn project(name: &str, resources: impl IntoIterator<Item = Resource>, multigroup
     project
 }
 
-/// Kinds of all words and of all types of the table, each with a word of its own.
+/// Kinds named after all words and types of the table, each with a word of its own.
 fn kinds() -> BTreeMap<String, String> {
     let words = words().into_iter().map(|word| (kind(&word), word));
     let types = taken::TYPES.iter().map(|name| ((*name).to_owned(), format!("of-{}", name.to_lowercase())));
@@ -78,7 +78,7 @@ fn files(project: &Project) -> Scaffold {
     replay(project).unwrap()
 }
 
-/// The crates that code in a file names: those of the manifest and, outside of the library, the package's own.
+/// The crates in scope of a file: the dependencies in the manifest and, outside of the library, the package's own crate.
 fn crates(files: &Scaffold, path: &RelPath) -> BTreeSet<String> {
     let manifest: toml_edit::DocumentMut = files[&RelPath::new("Cargo.toml").unwrap()].parse().unwrap();
     let dependencies = ["dependencies", "dev-dependencies"].map(|section| manifest[section].as_table().unwrap());
@@ -90,7 +90,7 @@ fn crates(files: &Scaffold, path: &RelPath) -> BTreeSet<String> {
     names.into_iter().chain(own).chain(["std"]).map(ident::crate_name).collect()
 }
 
-/// Names of the type namespace that items bring into their module.
+/// Collects the names that items add to the type namespace of their module.
 fn introduced(items: &[syn::Item], found: &mut Vec<String>) {
     fn imported(tree: &syn::UseTree, found: &mut Vec<String>) {
         match tree {
@@ -123,7 +123,7 @@ fn introduced(items: &[syn::Item], found: &mut Vec<String>) {
     }
 }
 
-/// The first parts of paths: identifiers before `::`, and not behind it.
+/// Collects the first segments of paths: identifiers before `::`, and not after it.
 fn heads(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let all: Vec<TokenTree> = tokens.into_iter().collect();
     let is_colon = |at: usize| matches!(all.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
@@ -182,7 +182,7 @@ fn check(what: &str, files: &Scaffold) {
     assert!(wrong.is_empty(), "{what}:\n{}", wrong.join("\n"));
 }
 
-/// The tests of controllers and webhooks, each in a file of its own.
+/// Counts the tests of controllers and webhooks, each in a file of its own.
 fn tests_of(files: &Scaffold) -> usize {
     let names = files.keys().filter_map(|path| path.as_str().strip_prefix("tests/")?.strip_suffix(".rs"));
     names.filter(|name| !name.contains('/') && !["crds", "e2e"].contains(name)).count()
@@ -192,14 +192,14 @@ fn tests_of(files: &Scaffold) -> usize {
 fn every_name_is_served_as_kind_controller_group_and_version() {
     let kinds = kinds();
     assert!(kinds.len() > 140, "{}", kinds.len());
-    // Together they would be edited into one file after the other, again and again.
+    // In one project, each API would edit the shared files again.
     for part in kinds.into_iter().collect::<Vec<_>>().chunks(20) {
         let one_group = part.iter().map(|(kind, word)| resource("cache", "v1", kind, word));
         let several = part.iter().map(|(kind, word)| resource(word, word, kind, word));
         for project in [project("op", one_group, false), project("op", several, true)] {
             let files = files(&project);
             check(project.resources[0].group.as_str(), &files);
-            // The controller's two, and that of its webhooks.
+            // Two tests of the controller and one of its webhooks.
             assert_eq!(tests_of(&files), 3 * part.len());
         }
     }

@@ -1,4 +1,4 @@
-//! Places in a value where Helm writes.
+//! Holes: the places in a value that Helm fills.
 
 use std::fmt::Write as _;
 
@@ -9,21 +9,21 @@ use crate::yaml;
 /// Placeholder in [`Holes::lines`] for the indentation of nested lines, in columns.
 pub(super) const NESTED: &str = "@nested@";
 
-/// Two braces that begin no expression.
+/// The expression that renders two opening braces.
 const ESCAPED: &str = r#"{{ "{{" }}"#;
 
-/// Template text for the holes of the objects of a chart. In a value, a hole is a word that no object has.
+/// The template text of the holes in a chart's objects. In a value, a hole is a placeholder word that no object contains.
 pub(super) struct Holes {
     word: String,
     all: Vec<Hole>,
 }
 
 enum Hole {
-    /// An expression that is a string, or a part of one.
+    /// An expression for a string or a part of a string.
     Expression(String),
-    /// Text of a line.
+    /// Unquoted text within a line.
     Raw(String),
-    /// In place of an entry of a mapping or an item of a list.
+    /// Lines in place of a mapping entry or a list item.
     Lines(String),
 }
 
@@ -37,18 +37,18 @@ impl Holes {
         Self { word, all: Vec::new() }
     }
 
-    /// A string, or a part of one, that is `expression` in the template; in YAML it is quoted.
+    /// Returns a hole for a string or a part of a string. The template has the quoted `expression` in its place.
     pub(super) fn inline(&mut self, expression: impl Into<String>) -> String {
         self.hole(Hole::Expression(expression.into()))
     }
 
-    /// A value that is `text` in the template.
+    /// Returns a hole for a value. The template has `text` in its place, without quotes.
     pub(super) fn raw(&mut self, text: impl Into<String>) -> String {
         self.hole(Hole::Raw(text.into()))
     }
 
-    /// An item of a list, or the end of a key of a mapping, in place of which there are these lines; the key begins with
-    /// what it is sorted by.
+    /// Returns a hole for a list item or for the end of a mapping key. The template has these lines in its place. The
+    /// beginning of the key determines its order.
     pub(super) fn lines(&mut self, text: impl Into<String>) -> String {
         self.hole(Hole::Lines(text.into()))
     }
@@ -63,13 +63,13 @@ impl Holes {
         value.to_string().contains(&self.word)
     }
 
-    /// The template of an object.
+    /// Renders the template of an object.
     pub(super) fn text(&mut self, value: &Value) -> String {
         let text = self.nested(value);
         self.fill(&text)
     }
 
-    /// A value as it is nested in the text of [`Holes::lines`].
+    /// Renders a value for nesting in the text of [`Holes::lines`].
     pub(super) fn nested(&mut self, value: &Value) -> String {
         let mut value = value.clone();
         self.quote(&mut value);
@@ -77,7 +77,7 @@ impl Holes {
         yaml::document(&value).replace("{{", ESCAPED)
     }
 
-    /// Puts quotes around the strings of one line that have expressions, whatever these will be: a number, a keyword of YAML.
+    /// Quotes single-line strings with expressions. An expression may expand to a number or a keyword of YAML.
     fn quote(&mut self, value: &mut Value) {
         match value {
             Value::String(text) if !text.contains('\n') => {
@@ -102,7 +102,7 @@ impl Holes {
         }
     }
 
-    /// Text with its holes filled.
+    /// Fills the holes of a text.
     pub(super) fn fill(&self, text: &str) -> String {
         let mut filled = String::new();
         let mut left: Vec<String> = text.lines().rev().map(str::to_owned).collect();
@@ -123,7 +123,7 @@ impl Holes {
         filled
     }
 
-    /// The first hole of a line.
+    /// Returns the first hole of a line.
     fn first(&self, line: &str) -> Option<(String, &Hole)> {
         let (_, rest) = line.split_once(&self.word)?;
         let (index, _) = rest.split_once('x')?;
@@ -131,7 +131,7 @@ impl Holes {
     }
 }
 
-/// A part of a string between quotes, in a template.
+/// Escapes a part of a quoted string in a template.
 fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].replace("{{", ESCAPED)

@@ -1,4 +1,4 @@
-//! The Deployment of the manager, nearly all of which a release may choose.
+//! The Deployment of the manager. A release may change nearly all of its fields.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -13,8 +13,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::ship::objects::manager::Image;
 use crate::ship::objects::{pod, text};
 
-/// Fields of the pod and of the manager's container, with the names of their values, and what these are when the objects say
-/// nothing.
+/// Fields of the pod and of the manager's container, with the names of their values and the default without a field in the
+/// objects.
 const POD: [(&str, &str, &str); 7] = [
     ("affinity", "affinity", "{}"),
     ("imagePullSecrets", "imagePullSecrets", "[]"),
@@ -27,7 +27,7 @@ const POD: [(&str, &str, &str); 7] = [
 const CONTAINER: [(&str, &str, &str); 2] =
     [("resources", "resources", "{}"), ("securityContext", "securityContext", "{}")];
 
-/// Makes values of what a release may choose of the Deployment, whose manager is the `container`; `values` has the switches of all parts.
+/// Turns fields of the Deployment into values. `container` is the index of the manager; `values` has the switches of all parts.
 pub(super) fn put(deployment: &mut Value, container: usize, holes: &mut Holes, values: &mut Value) {
     let switches: Vec<Switch> =
         [Switch::Metrics, Switch::Webhook].into_iter().filter(|switch| values::has(values, switch.path())).collect();
@@ -54,7 +54,8 @@ pub(super) fn put(deployment: &mut Value, container: usize, holes: &mut Holes, v
     put_env(container, &switches, holes, manager);
 }
 
-/// Says which arguments and variables of a pod have the name of something that follows the release, and don't say that they name it.
+/// Reports arguments and variables of a pod that contain a name that follows the release, in a place that is not known to be a
+/// reference.
 pub(super) fn unsure(object: &Value, names: &Names) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let containers = list(pod(object), "containers");
@@ -82,7 +83,7 @@ pub(super) fn unsure(object: &Value, names: &Names) -> Vec<Diagnostic> {
     found
 }
 
-/// The switch, one of `switches`, that a flag, port or volume is for.
+/// Returns the switch in `switches` that controls a flag, port or volume.
 fn switch_of(name: &str, switches: &[Switch]) -> Option<Switch> {
     let part = |switch: &Switch| match switch {
         Switch::Metrics => name.contains("metrics"),
@@ -92,7 +93,7 @@ fn switch_of(name: &str, switches: &[Switch]) -> Option<Switch> {
     switches.iter().copied().find(part)
 }
 
-/// A field whose value may be left out. One that names objects of the release stays as it is.
+/// Turns an optional field into a value. A field that names objects of the release does not change.
 fn put_field(parent: &mut Value, (field, value, default): (&str, &str, &str), holes: &mut Holes, values: &mut Value) {
     let Some(parent) = parent.as_object_mut() else { return };
     if parent.get(field).is_some_and(|value| holes.are_in(value)) {
@@ -109,7 +110,7 @@ fn put_field(parent: &mut Value, (field, value, default): (&str, &str, &str), ho
     parent.insert(format!("{field}{}", holes.lines(text)), Value::Null);
 }
 
-/// The items of a list that are for a switch.
+/// Makes the items of a list depend on their switches.
 fn switch_items(parent: &mut Value, field: &str, switches: &[Switch], holes: &mut Holes) {
     for item in parent.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(switch) = switch_of(name_of(item), switches) {
@@ -124,13 +125,13 @@ fn name_of(item: &Value) -> &str {
     text(&item["name"])
 }
 
-/// The image of the manager, wherever it is in the pod.
+/// Turns the image of the manager into a value, in each container of the pod.
 fn put_image(pod: &mut Value, image: &Value, holes: &mut Holes, values: &mut Value) {
     let Some(image) = image.as_str() else { return };
     let Image { repository, version } = Image::new(image);
     values["image"]["repository"] = repository.into();
     values["image"]["tag"] = if version.is_empty() { "latest" } else { version }.into();
-    // A digest alone has an `@` before it; a tag may have a digest behind it.
+    // An `@` precedes a digest without a tag. A tag may be followed by a digest.
     let tag = r#"{{ with .Values.manager.image.tag | default .Chart.AppVersion }}{{ ternary "@" ":" (and (contains ":" .) (not (contains "@" .))) }}{{ . }}{{ end }}"#;
     let chosen = holes.raw(format!("\"{{{{ .Values.manager.image.repository }}}}{tag}\""));
     for list in ["containers", "initContainers"] {
@@ -151,12 +152,12 @@ fn put_policy(container: &mut Value, holes: &mut Holes, values: &mut Value) {
     }
 }
 
-/// A value as text: a large number without an exponent.
+/// An expression for a value as text. It prints large numbers without an exponent.
 const ITEM: &str = "ternary . (toJson .) (kindIs \"string\" .)";
 const VALUE: &str = "ternary $value (toJson $value) (kindIs \"string\" $value)";
 
-/// The arguments in their order. Of those that are neither for a switch nor name objects of the release, the longest run can be
-/// chosen: the arguments of a release then stay together, wherever the others are.
+/// Turns arguments into a value and keeps their order. The value holds the longest run of arguments that neither belong to a
+/// switch nor name objects of the release. So the arguments of a release stay together.
 fn put_args(container: &mut Value, switches: &[Switch], holes: &mut Holes, values: &mut Value) {
     let arguments = list(container, "args");
     let flags: Vec<(Vec<Value>, Option<Switch>)> = flags(arguments)
@@ -193,7 +194,7 @@ fn put_args(container: &mut Value, switches: &[Switch], holes: &mut Holes, value
     values["args"] = chosen.into();
 }
 
-/// Arguments that belong together: a flag, and a value behind it.
+/// Groups arguments that belong together: a flag and its value.
 fn flags(arguments: Vec<Value>) -> Vec<Vec<Value>> {
     let mut flags: Vec<Vec<Value>> = Vec::new();
     let is_flag = |word: &Value| word.as_str().is_some_and(|word| word.starts_with('-') && word.len() > 1);
@@ -210,7 +211,7 @@ fn flags(arguments: Vec<Value>) -> Vec<Vec<Value>> {
     flags
 }
 
-/// The longest run of items that fulfil something; the first one of several.
+/// Returns the longest run of items that satisfy a predicate, the first one of equal length.
 fn longest_run<T>(items: &[T], fulfils: impl Fn(&T) -> bool) -> Range<usize> {
     let mut longest = 0..0;
     let mut start = 0;
@@ -224,11 +225,11 @@ fn longest_run<T>(items: &[T], fulfils: impl Fn(&T) -> bool) -> Range<usize> {
     longest
 }
 
-/// The variable by which a manager of kubebuilder serves no webhooks.
+/// The variable that disables the webhooks of a kubebuilder manager.
 const ENABLE_WEBHOOKS: &str = "ENABLE_WEBHOOKS";
 
-/// The variables in their order, each of them once. Of those whose value is here and names no object of the release, the longest run
-/// can be chosen; each can be overridden, where it is.
+/// Turns variables into a value and keeps their order without duplicates. The value holds the longest run of variables with
+/// a literal value that does not name an object of the release. Each variable can be overridden in its place.
 fn put_env(container: &mut Value, switches: &[Switch], holes: &mut Holes, values: &mut Value) {
     let has_webhooks = switches.contains(&Switch::Webhook);
     let mut entries = list(container, "env");
@@ -263,7 +264,7 @@ fn put_env(container: &mut Value, switches: &[Switch], holes: &mut Holes, values
     values["envOverrides"] = json!({});
 }
 
-/// The variables of the values; those called as one of `fixed` are overridden at its place.
+/// Renders the variables of the values. A variable with the name of one in `fixed` is overridden in the place of that one.
 fn chosen_env(fixed: &[String]) -> String {
     let overridden = match fixed {
         [] => "{{- else }}".to_owned(),
@@ -282,12 +283,12 @@ fn chosen_env(fixed: &[String]) -> String {
     )
 }
 
-/// A variable with the value `$value`.
+/// Renders a variable with the value `$value`.
 fn named_env(name: &str) -> String {
     format!("-\n  {{{{- dict \"name\" {name} \"value\" ({VALUE}) | toYaml | nindent {NESTED} }}}}")
 }
 
-/// A variable of the template, unless the values have another of its name.
+/// Renders a variable of the template, unless the values override it.
 fn fixed_env(entry: &Value, is_switch: bool, holes: &mut Holes) -> String {
     let name = Value::from(name_of(entry)).to_string();
     let value = format!("{{{{- $value := index .Values.manager.envOverrides {name} }}}}\n");
@@ -306,7 +307,7 @@ fn fixed_env(entry: &Value, is_switch: bool, holes: &mut Holes) -> String {
     text + "{{- end }}\n"
 }
 
-/// The overrides of variables that are nowhere else.
+/// Renders the overrides of variables that are not defined elsewhere.
 fn more_env(fixed: &[String]) -> String {
     let overrides = match fixed {
         [] => ".Values.manager.envOverrides".to_owned(),

@@ -1,4 +1,4 @@
-//! Names that follow the release: those of its objects, of its namespace and of its service account.
+//! Names that follow the release: names of objects, of the namespace and of the service account.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use super::holes::Holes;
 use crate::ship::objects::words::Named;
 use crate::ship::objects::{home, kind, manager, name, pod, references};
 
-/// The most characters of a name that is a label, and of one that is a subdomain.
+/// The maximum length of names that are labels, and of names that are subdomains.
 const LABEL: usize = 63;
 const SUBDOMAIN: usize = 253;
 
-/// Kinds whose names say what they hold, so that no release can choose them.
+/// Kinds with names that their content determines. A release cannot change them.
 const FIXED: [&str; 3] = ["APIService", "CustomResourceDefinition", "Namespace"];
 
 /// The names in the objects of a stream.
@@ -26,7 +26,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names of `objects`, which `deployment` is one of.
+    /// Collects the names of `objects`. `deployment` is one of them.
     pub(super) fn new(deployment: &Value, objects: &[Value]) -> Self {
         let chart = manager::project(deployment).to_owned();
         let of = |object: &Value| (kind(object).to_owned(), home(object).map(str::to_owned), name(object).to_owned());
@@ -52,12 +52,12 @@ impl Names {
         self.namespace.as_deref()
     }
 
-    /// Returns the part of a name behind the name of the chart.
+    /// Returns the part of a name after the name of the chart.
     pub(super) fn suffix<'a>(&self, name: &'a str) -> &'a str {
         name.strip_prefix(&self.chart).unwrap_or(name)
     }
 
-    /// Returns the longest valid name of a release, in characters: the name of a Service is a label, others may have dots.
+    /// Returns the maximum length of a release name, in characters. The name of a Service is a label; other names may have dots.
     pub(super) fn longest(&self, objects: &[Value]) -> usize {
         let ours = objects.iter().filter(|object| !FIXED.contains(&kind(object)) && begins(name(object), &self.chart));
         let room = ours.map(|object| {
@@ -93,7 +93,7 @@ impl Names {
         }
     }
 
-    /// Puts expressions into an object: for its own name and namespace, and for what its values name.
+    /// Puts expressions into an object, for its own name and namespace and for the references in its values.
     pub(super) fn put(&self, object: &mut Value, holes: &mut Holes) {
         let is_account = kind(object) == "ServiceAccount" && self.is_account(name(object)) && self.is_here(object);
         references::rename(object, &mut |named, text| match named {
@@ -109,7 +109,7 @@ impl Names {
         }
     }
 
-    /// Describes the object or namespace that a word may name and that follows the release. Words of many meanings do not count.
+    /// Describes the object or namespace that a word may name, if it follows the release. Ambiguous words do not count.
     pub(super) fn like(&self, word: &str) -> Option<String> {
         if !word.contains('-') {
             return None;

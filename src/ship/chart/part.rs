@@ -1,11 +1,11 @@
-//! Which part of the operator an object is, and which values switch it on.
+//! The parts of the operator, and the values that enable them.
 
 use serde_json::Value;
 
 use super::names::Names;
 use crate::ship::objects::{group, kind, name};
 
-/// The purpose of an object; the folders are those of kubebuilder's charts.
+/// The purpose of an object. The folders have the names of kubebuilder's charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Manager,
@@ -39,7 +39,7 @@ pub(super) enum Switch {
 }
 
 impl Part {
-    /// None of what Helm makes itself.
+    /// Returns the part of an object, or `None` for an object that Helm creates.
     pub(super) fn of(object: &Value, names: &Names) -> Option<Self> {
         if names.is_own_namespace(object) {
             return None;
@@ -69,7 +69,7 @@ impl Part {
         })
     }
 
-    /// All of these are on, or the object is not made.
+    /// The switches of a part. The object is only created if all of them are on.
     pub(super) fn switches(self) -> &'static [Switch] {
         match self {
             Self::Manager | Self::Rbac | Self::Extra => &[],
@@ -85,7 +85,7 @@ impl Part {
         }
     }
 
-    /// The file of an object, below `templates/`.
+    /// Returns the file of an object, below `templates/`.
     pub(super) fn path(self, object: &Value, names: &Names) -> String {
         let suffix = names.suffix(name(object)).trim_start_matches('-');
         let name = match self {
@@ -124,7 +124,7 @@ impl Switch {
     }
 }
 
-/// Lines that are there when all switches are on.
+/// Wraps lines in the condition that all switches are on.
 pub(super) fn when(switches: &[Switch], lines: &str) -> String {
     let values: Vec<String> = switches.iter().map(|switch| format!(".Values.{}", switch.path())).collect();
     match &*values {

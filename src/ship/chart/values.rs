@@ -1,11 +1,11 @@
-//! The values of a chart: their defaults, and the schema of them.
+//! The values of a chart: their defaults and their schema.
 
 use serde_json::{Map, Value, json};
 
 use super::watched;
 use crate::yaml;
 
-/// The sections of values.yaml in their order, with what is said of them.
+/// The sections of values.yaml in their order, with their comments.
 const SECTIONS: [(&str, &str); 12] = [
     ("nameOverride", "In place of the chart's name."),
     ("fullnameOverride", "What the names of all objects begin with; else the name of the release."),
@@ -30,7 +30,7 @@ const SECTIONS: [(&str, &str); 12] = [
     ("networkPolicy", "Who may connect to the manager."),
 ];
 
-/// The value at a path with dots, which is made when it is not there.
+/// Returns the value at a path with dots. Creates a missing value.
 pub(super) fn at<'a>(values: &'a mut Value, path: &str) -> &'a mut Value {
     path.split('.').fold(values, |value, key| &mut value[key])
 }
@@ -40,7 +40,7 @@ pub(super) fn has(values: &Value, path: &str) -> bool {
     path.split('.').try_fold(values, |value, key| value.get(key)).is_some()
 }
 
-/// values.yaml.
+/// Renders values.yaml.
 pub(super) fn text(values: &Value) -> String {
     let section = |(name, comment): (&str, &str)| {
         let value = values.get(name)?;
@@ -49,7 +49,7 @@ pub(super) fn text(values: &Value) -> String {
     SECTIONS.into_iter().filter_map(section).collect::<Vec<_>>().join("\n")
 }
 
-/// Which values of `defaults` are not in `values`, as paths with dots; what Kubernetes defines may have any fields.
+/// Lists the values of `defaults` that are missing in `values`, as paths with dots. Types of Kubernetes may have any fields.
 pub(super) fn missing(defaults: &Value, values: &Value) -> Vec<String> {
     let mut missing = Vec::new();
     for (key, default) in defaults.as_object().into_iter().flatten() {
@@ -69,11 +69,11 @@ fn is_ours(key: &str) -> bool {
     matches!(key, "image" | "helpers") || SECTIONS.iter().any(|(name, _)| *name == key)
 }
 
-/// values.schema.json: what is set has to be one of the values, and of its type; what Kubernetes defines is left to it.
-/// At the top there may be more, for templates of the author.
+/// Renders values.schema.json. A key must be one of the values and have its type. Types of Kubernetes are not checked. Additional
+/// keys are only allowed at the top level, for templates of the author.
 pub(super) fn schema(values: &Value) -> String {
     let mut schema = of(values, true);
-    // `null` takes a default away.
+    // `null` removes a default.
     if has(values, watched::VALUE) {
         schema["required"] = json!([watched::VALUE]);
     }
@@ -104,7 +104,7 @@ fn of(value: &Value, is_defined_here: bool) -> Value {
     }
 }
 
-/// A list without a namespace would mean all of them, and one with a namespace twice an object twice.
+/// The schema of a list of namespaces. An empty list would mean all namespaces, and a duplicate would create an object twice.
 fn namespaces() -> Value {
     let namespace = json!({ "type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63 });
     json!({ "type": "array", "items": namespace, "minItems": 1, "uniqueItems": true })

@@ -1,5 +1,5 @@
-//! The namespaces that the manager watches, as a value. Its arguments and variables, the objects in each of these namespaces and the
-//! selectors of its webhooks follow it.
+//! The namespaces that the manager watches, as a value. These follow the value: the arguments and variables of the manager, the
+//! objects in each of these namespaces, and the selectors of webhooks.
 
 use std::collections::BTreeSet;
 
@@ -13,9 +13,9 @@ use crate::ship::objects::{home, items, kind, name, references};
 pub(super) const VALUE: &str = "watchNamespaces";
 /// Flags and variables that list the namespaces, in lower case and with hyphens.
 const LISTS: [&str; 3] = ["namespaces", "watch-namespace", "watch-namespaces"];
-/// The label of each namespace that is its name.
+/// The label with the name of a namespace.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
-/// The namespace in a template that is repeated for each.
+/// The namespace variable in a template that is repeated for each namespace.
 const EACH: &str = "$namespace";
 
 pub(super) struct Watched<'a> {
@@ -29,8 +29,8 @@ pub(super) struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    /// Returns the list of the manager's container. There is none if the lists differ or hold the manager's `own` namespace, or if
-    /// objects with one name differ between the namespaces: no other list could follow from these.
+    /// Returns the list of the manager's container. Returns `None` if the lists differ, if they hold the manager's `own`
+    /// namespace, or if objects of one name differ between the namespaces: other lists cannot be derived from such objects.
     pub(super) fn new(container: &Value, objects: &'a [Value], own: Option<&'a str>) -> Option<Self> {
         let mut lists = Vec::new();
         each_list(&mut container.clone(), &mut |list| {
@@ -66,7 +66,7 @@ impl<'a> Watched<'a> {
         Some(Self { namespaces, own, shared, also_own })
     }
 
-    /// Returns true for an object of which the template of the first namespace makes this one, too.
+    /// Returns true for an object that the template of the first namespace also creates.
     pub(super) fn is_copy(&self, object: &Value) -> bool {
         self.is_shared(object) && home(object) != Some(&self.namespaces[0])
     }
@@ -120,7 +120,7 @@ impl<'a> Watched<'a> {
             ),
             _ => String::new(),
         };
-        // With `$`, the dot is what it is outside of the range.
+        // `$` keeps the dot of the surrounding scope.
         format!(
             "{{{{- range {EACH} := .Values.{VALUE} }}}}\n{{{{- with $ }}}}\n{refused}---\n{}{{{{- end }}}}\n{{{{- end }}}}\n",
             holes.text(&object)
@@ -128,7 +128,7 @@ impl<'a> Watched<'a> {
     }
 }
 
-/// Returns true if `other`, in another namespace, allows no more than `object`, and is the same otherwise, except for its metadata.
+/// Returns true if `other`, in another namespace, grants no more than `object`. Apart from metadata the rest must be equal.
 fn covers(object: &Value, other: &Value) -> bool {
     let is_allowed = items(&other["rules"]).iter().all(|rule| items(&object["rules"]).contains(rule));
     let rest = |object: &Value| {
@@ -140,7 +140,7 @@ fn covers(object: &Value, other: &Value) -> bool {
     is_allowed && rest(object) == rest(other)
 }
 
-/// An object without the namespace that it is in and names.
+/// Removes a namespace from an object: from its metadata and its references.
 fn of_each(object: &Value, namespace: &str) -> Value {
     let mut object = object.clone();
     references::rename(&mut object, &mut |named, word| {
@@ -193,7 +193,7 @@ fn is_name(namespace: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A list is a value where the manifests say how another one would look.
+    /// A list is a value if the manifests determine the objects of any other list.
     #[test]
     fn a_list_is_a_value_or_stays() {
         let role = |namespace: &str, rules: Value| json!({ "kind": "Role", "metadata": { "name": "r", "namespace": namespace }, "rules": rules });

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::object::{items, kind, name, text};
 use crate::diagnostic::Problem;
 
-/// Name that kubebuilder gives the Deployment, behind the prefix of the project.
+/// The name of kubebuilder's Deployment, after the prefix of the project.
 const SUFFIX: &str = "-controller-manager";
 /// The annotation of a pod that names its main container.
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/#kubectl-kubernetes-io-default-container>
@@ -24,7 +24,7 @@ pub(crate) fn deployment(objects: &[Value]) -> Result<&Value, Problem> {
     })
 }
 
-/// Returns the name of the operator, which is that of its Deployment without kubebuilder's suffix.
+/// Returns the name of the operator: the name of its Deployment without kubebuilder's suffix.
 pub(crate) fn project(deployment: &Value) -> &str {
     let manager = name(deployment);
     manager.strip_suffix(SUFFIX).filter(|project| !project.is_empty()).unwrap_or(manager)
@@ -78,7 +78,7 @@ pub(crate) struct Image<'a> {
 impl<'a> Image<'a> {
     pub(crate) fn new(image: &'a str) -> Self {
         let (name, digest) = image.split_once('@').unwrap_or((image, ""));
-        // A port has a slash behind it.
+        // A slash follows a port.
         let repository = name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).map_or(name, |(name, _)| name);
         let version = match (&image[repository.len()..], digest) {
             (rest, _) if rest.starts_with(':') => &rest[1..],

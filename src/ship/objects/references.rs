@@ -1,5 +1,5 @@
-//! Values that name namespaces and other objects, by what the object model says of their place. A word that only looks like such a
-//! name is left alone.
+//! Values that name namespaces and other objects. The place of a value in the object model decides. A word in another place
+//! does not change, even if it looks like such a name.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ enum Place {
     Host,
     /// Text with assignments, such as an expression.
     Text,
-    /// Nothing of Kubernetes, though its name says so.
+    /// Not a reference, although the name of the field suggests one.
     Nothing,
 }
 
@@ -25,8 +25,8 @@ const NAMESPACE: Place = Place::Names(Target::Namespace);
 const SERVICE: Place = Place::Names(Target::Object(&["Service"]));
 const SECRET: Place = Place::Names(Target::Object(&["Secret"]));
 
-/// References whose fields don't say what they name; of all others the last words of the field do. The kind is that of the object,
-/// `*` for any, and the path is the end of that of the field; lists are passed through.
+/// References with fields whose names do not determine the kind. For all other references, the last words of the field do.
+/// Each entry has the kind of the object, `*` for any, and the end of the field path. Lists are transparent.
 const PLACES: &[(&str, &[&str], Place)] = &[
     ("*", &["cert-manager.io/inject-ca-from"], Place::Names(Target::Object(&["Certificate"]))),
     ("*", &["cert-manager.io/inject-ca-from-secret"], SECRET),
@@ -48,12 +48,12 @@ const PLACES: &[(&str, &[&str], Place)] = &[
     ("*", &["image"], Place::Nothing),
 ];
 
-/// Maps from strings to strings, whose keys are the user's; only those of [`PLACES`] say what their values name.
+/// Maps from strings to strings with keys of the user. Only the keys in [`PLACES`] determine the meaning of their values.
 const MAPS: [&str; 6] = ["annotations", "labels", "matchLabels", "nodeSelector", "parameters", "selector"];
-/// The label of each namespace that is its name.
+/// The label with the name of a namespace.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// The resources that rules of RBAC name objects of.
+/// The resources whose objects RBAC rules may name.
 const RESOURCES: &[(&str, &str)] = &[
     ("certificates", "Certificate"),
     ("clusterrolebindings", "ClusterRoleBinding"),
@@ -75,7 +75,7 @@ const RESOURCES: &[(&str, &str)] = &[
     ("validatingwebhookconfigurations", "ValidatingWebhookConfiguration"),
 ];
 
-/// Renames what the values of an object name, its own name and namespace among them.
+/// Renames the references in the values of an object, including its own name and namespace.
 pub(crate) fn rename(object: &mut Value, rename: &mut Rename<'_>) {
     let of = kind(object).to_owned();
     let home = home(object).map(str::to_owned);
@@ -84,7 +84,7 @@ pub(crate) fn rename(object: &mut Value, rename: &mut Rename<'_>) {
         walk.object(name, &[&of], walk.home);
     }
     if of == "CustomResourceDefinition" {
-        // Its schema is about other objects.
+        // The schema of a CRD is about other objects.
         for (path, pointer) in [("metadata", "/metadata"), ("conversion", "/spec/conversion")] {
             if let Some(value) = object.pointer_mut(pointer) {
                 walk.step(path, value);
@@ -95,7 +95,7 @@ pub(crate) fn rename(object: &mut Value, rename: &mut Rename<'_>) {
     walk.value(object);
 }
 
-/// Renames what the arguments and variables of a container name; `home` is the namespace of its pod.
+/// Renames the references in arguments and variables of a container. `home` is the namespace of its pod.
 pub(crate) fn rename_in_container(container: &mut Value, home: Option<&str>, rename: &mut Rename<'_>) {
     let mut walk = Walk { kind: "Pod", home, path: vec!["containers".to_owned()], rename };
     walk.value(container);
@@ -184,7 +184,7 @@ impl Walk<'_, '_, '_> {
         of.map(|(_, _, place)| *place)
     }
 
-    /// A string at the path.
+    /// Renames a string at the path.
     fn text(&mut self, text: &str) -> String {
         let field = self.path.pop().unwrap_or_default();
         let parent = self.path.last().map_or("", String::as_str);
@@ -200,13 +200,13 @@ impl Walk<'_, '_, '_> {
         self.plain(&text, matches!(place, Some(Place::Host)))
     }
 
-    /// Text with DNS names and accounts.
+    /// Renames DNS names and accounts in a text.
     fn plain(&mut self, text: &str, is_host: bool) -> String {
         let text = hosts(text, is_host, self.home, self.rename);
         accounts(&text, self.rename)
     }
 
-    /// A value of a map or variable whose key is the user's, and may say what it names.
+    /// Renames the value of a user-defined key or variable. The key may determine the meaning of the value.
     fn assigned(&mut self, key: &str, value: &mut Value, known: Option<Target>) {
         let Value::String(text) = value else { return };
         let renamed = match known.or_else(|| target(key)) {
@@ -224,7 +224,8 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// The name in a reference: beside its kind, or in a field that says the kind. The namespace is beside it, or that of the object.
+    /// Renames the name in a reference: beside its kind, or in a field that names the kind. The namespace is beside it, or
+    /// comes from the object.
     fn reference(&mut self, map: &mut Map<String, Value>) -> bool {
         let kind = map.get("kind").and_then(Value::as_str).map(str::to_owned);
         let namespace = map.get("namespace").and_then(Value::as_str).map(str::to_owned);
@@ -244,7 +245,7 @@ impl Walk<'_, '_, '_> {
         true
     }
 
-    /// The names in a rule of RBAC, whose resources say their kinds.
+    /// Renames the names in an RBAC rule. The resources of the rule determine the kinds.
     fn rule(&mut self, map: &mut Map<String, Value>) -> Option<&'static str> {
         const NAMES: &str = "resourceNames";
         if self.path.last().is_none_or(|field| field != "rules") || !self.kind.ends_with("Role") {
@@ -265,7 +266,7 @@ impl Walk<'_, '_, '_> {
         Some(NAMES)
     }
 
-    /// Arguments and variables. A variable names what the argument names that it is the value of.
+    /// Renames arguments and variables. A variable that is the value of an argument has the meaning of that argument.
     fn container(&mut self, container: &mut Map<String, Value>) {
         let mut variables = BTreeMap::new();
         for list in ["command", "args"] {

@@ -1,12 +1,12 @@
-//! References inside of text: DNS names, accounts, and what is assigned to a name.
+//! References inside of text: DNS names, accounts, and assigned values.
 
 use super::words::{Named, Rename, Target, target};
 
-/// The kind of object that DNS names.
+/// The kind of object in DNS names.
 const SERVICE: &[&str] = &["Service"];
 
-/// Renames what DNS says: `NAME.NAMESPACE.svc` anywhere, and the host of a URL or of an address with a port. With `is_host` the text
-/// itself is a host.
+/// Renames DNS names: `NAME.NAMESPACE.svc` anywhere, and the host of a URL or of an address with a port. With `is_host`, the
+/// whole text is a host.
 pub(super) fn hosts(text: &str, is_host: bool, home: Option<&str>, rename: &mut Rename<'_>) -> String {
     let mut renamed = String::new();
     for (run, before, after) in runs(text, |c| c.is_ascii_alphanumeric() || ".-_".contains(c)) {
@@ -42,7 +42,7 @@ pub(super) fn hosts(text: &str, is_host: bool, home: Option<&str>, rename: &mut 
     renamed
 }
 
-/// Renames accounts as the API server calls their users and groups.
+/// Renames accounts in the form of their users and groups in the API server.
 pub(super) fn accounts(text: &str, rename: &mut Rename<'_>) -> String {
     const USER: &str = "system:serviceaccount";
     let mut renamed = String::new();
@@ -71,13 +71,13 @@ pub(super) fn accounts(text: &str, rename: &mut Rename<'_>) -> String {
     renamed + rest
 }
 
-/// The name that a text begins with.
+/// Returns the name at the beginning of a text.
 fn word(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(text.len());
     &text[..end]
 }
 
-/// Renames the values of names that say what these name: `namespace: a`, `{service="b"}`, `POD_NAMESPACE=a`.
+/// Renames assigned values, if the assigned name determines their meaning: `namespace: a`, `{service="b"}`, `POD_NAMESPACE=a`.
 pub(super) fn assignments(text: &str, home: Option<&str>, rename: &mut Rename<'_>) -> String {
     let mut renamed = String::new();
     let mut done = 0;
@@ -94,7 +94,7 @@ pub(super) fn assignments(text: &str, home: Option<&str>, rename: &mut Rename<'_
     renamed + &text[done..]
 }
 
-/// The value that is assigned by the beginning of a text, and how much is before it.
+/// Returns the value of an assignment at the beginning of a text, and the length of the text before the value.
 fn assigned(text: &str) -> Option<(usize, &str)> {
     let quoted = text.strip_prefix(['"', '\'']).unwrap_or(text);
     let operator = quoted.trim_start_matches(' ');
@@ -110,7 +110,7 @@ fn assigned(text: &str) -> Option<(usize, &str)> {
     Some((offset(text, value), value))
 }
 
-/// Renames the names in a value: one, several with commas between them, `NAMESPACE/NAME`, `WHAT:NAME`.
+/// Renames the names in a value: one name, a comma-separated list, `NAMESPACE/NAME` or `WHAT:NAME`.
 pub(super) fn named(text: &str, target: Target, home: Option<&str>, rename: &mut Rename<'_>) -> String {
     let mut each = |one: &str| {
         let mut renamed = |named: Named<'_>, word: &str| rename(named, word).unwrap_or_else(|| word.to_owned());
@@ -124,8 +124,8 @@ pub(super) fn named(text: &str, target: Target, home: Option<&str>, rename: &mut
     text.split(',').map(&mut each).collect::<Vec<_>>().join(",")
 }
 
-/// The longest parts of a text that are of some characters, each with what is between it and the one before, and with what follows.
-/// The last one is empty.
+/// Splits a text into runs of matching characters. Each run has the text between it and the previous run, and the text
+/// after it. The last run is empty.
 fn runs(text: &str, is_part: impl Fn(char) -> bool) -> Vec<(&str, &str, &str)> {
     let mut runs = Vec::new();
     let mut rest = text;

@@ -1,7 +1,7 @@
-//! Names of fields, flags and variables that say what their values name: `serviceAccountName`, `--watch-namespaces`,
-//! `WEBHOOK_SERVICE`.
+//! Names of fields, flags and variables that determine the meaning of their values: `serviceAccountName`,
+//! `--watch-namespaces`, `WEBHOOK_SERVICE`.
 
-/// The thing that a word names.
+/// The meaning of a word.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ship) enum Named<'a> {
     Namespace {
@@ -9,9 +9,9 @@ pub(in crate::ship) enum Named<'a> {
         of_host: bool,
     },
     Object {
-        /// One of these.
+        /// The possible kinds.
         kinds: &'a [&'a str],
-        /// Unknown for the names in the rules of a `ClusterRole`.
+        /// The namespace; unknown for names in the rules of a `ClusterRole`.
         namespace: Option<&'a str>,
     },
 }
@@ -19,7 +19,7 @@ pub(in crate::ship) enum Named<'a> {
 /// Returns the new text for a word, or `None` to keep it.
 pub(in crate::ship) type Rename<'a> = dyn FnMut(Named<'_>, &str) -> Option<String> + 'a;
 
-/// The thing that a value names.
+/// The meaning of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ship) enum Target {
     Namespace,
@@ -29,7 +29,7 @@ pub(in crate::ship) enum Target {
 
 use Target::{Namespace, Object};
 
-/// The last words of a name, each with what its value names.
+/// The last words of a name, each with the meaning of its value.
 const WORDS: &[(&str, Target)] = &[
     ("namespace", Namespace),
     ("certificate", Object(&["Certificate"])),
@@ -54,7 +54,7 @@ const WORDS: &[(&str, Target)] = &[
     ("webhook configuration", Object(&["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"])),
 ];
 
-/// Returns what the value of a field, flag or variable with this name names, if the name says so.
+/// Returns the meaning of the value of a field, flag or variable, if its name determines it.
 pub(in crate::ship) fn target(name: &str) -> Option<Target> {
     let mut words = words(name);
     while words.last().is_some_and(|word| ["name", "names", "ref", "refs"].contains(&word.as_str())) {
@@ -72,7 +72,7 @@ pub(in crate::ship) fn target(name: &str) -> Option<Target> {
     })
 }
 
-/// The words of a name in any of the styles, in lower case.
+/// Splits a name in any style into words in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;

@@ -1,4 +1,4 @@
-//! The CSV as its author writes it: who made the operator, and what it is for.
+//! The CSV of its author: the provider and the purpose of the operator.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use super::owned::words;
 use crate::yaml;
 
-/// The namespaces in which the operator can work; the names are those of OLM.
+/// The namespaces in which the operator can work, with the names of OLM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum InstallMode {
-    /// In its own namespace.
+    /// Its own namespace.
     OwnNamespace,
-    /// In one other.
+    /// One other namespace.
     SingleNamespace,
-    /// In several.
+    /// Several namespaces.
     MultiNamespace,
-    /// Everywhere.
+    /// All namespaces.
     AllNamespaces,
 }
 
@@ -36,7 +36,7 @@ impl InstallMode {
     }
 }
 
-/// Answers of the author. A missing one is left for the author to write.
+/// The answers of the author. The author writes missing answers into the file.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     pub(crate) package: String,
@@ -53,18 +53,18 @@ pub(crate) struct Answers {
     pub(crate) provider_url: Option<String>,
     pub(crate) maturity: Option<String>,
     pub(crate) min_kube_version: Option<String>,
-    /// Media type, and the file in Base64.
+    /// The media type, and the file in Base64.
     pub(crate) icon: Option<(String, String)>,
     pub(crate) install_modes: Vec<InstallMode>,
     pub(crate) repository: Option<String>,
 }
 
-/// The CSV of a package of which nothing is known.
+/// The CSV of an unknown package.
 pub(super) fn empty(package: &str) -> Value {
     value(&Answers { package: package.to_owned(), ..Answers::default() })
 }
 
-/// The file for the author to go on with.
+/// Renders the file that the author edits afterwards.
 pub(crate) fn file(answers: &Answers) -> String {
     format!(
         "# What is said of the operator in catalogs: yours to edit. `generate bundle` adds the rest: version, deployments, permissions,\n\

@@ -25,14 +25,14 @@ const BUILDER: &str = "operators.operatorframework.io/builder";
 const LAYOUT: &str = "operators.operatorframework.io/project_layout";
 const SKIP_RANGE: &str = "olm.skipRange";
 
-/// A bundle that is there.
+/// The existing bundle.
 #[derive(Debug, Default)]
 pub(crate) struct Before {
     pub(crate) csv: Option<Value>,
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
-/// A bundle that is to be.
+/// The generated bundle.
 #[derive(Debug)]
 pub(crate) struct Bundle {
     /// The name of its CSV.
@@ -49,12 +49,12 @@ pub(crate) fn is_generated(text: &str) -> bool {
     text.starts_with(HEADER)
 }
 
-/// The file of the CSV among the manifests.
+/// Returns the file name of the CSV among the manifests.
 pub(crate) fn csv_file(package: &str) -> String {
     format!("{package}.clusterserviceversion.yaml")
 }
 
-/// The objects of a stream, by what becomes of them.
+/// The objects of a stream, sorted by their place in the bundle.
 #[derive(Debug, Default)]
 struct Sorted {
     csvs: Vec<Value>,
@@ -70,7 +70,7 @@ struct Sorted {
     issuers: Vec<Value>,
     /// Objects with a file of their own.
     others: Vec<Value>,
-    /// Objects that a bundle can't have.
+    /// Objects that a bundle cannot contain.
     unsupported: Vec<Value>,
 }
 
@@ -116,8 +116,8 @@ impl Sorted {
     }
 }
 
-/// The bundle of the objects of a stream. Of several CSVs the one is meant that is named after the package; without any it is
-/// `base`, and without that an empty one.
+/// Generates the bundle of the objects in a stream. Among several CSVs, the CSV with the name of the package counts.
+/// Without a CSV `base` is used, and without `base` an empty CSV.
 pub(crate) fn bundle(
     objects: Vec<Value>,
     base: Option<Value>,
@@ -158,7 +158,7 @@ pub(crate) fn bundle(
         let own = Some(namespace(deployment)).filter(|own| !own.is_empty());
         found.extend(namespaces::arguments(name(deployment), pod(deployment), own).into_iter().collect());
     }
-    // An issuer without a certificate to sign is of no use.
+    // An issuer without certificates is useless.
     if !sorted.certificates.is_empty() {
         sorted.unsupported.append(&mut sorted.certificates);
         sorted.unsupported.append(&mut sorted.issuers);
@@ -197,7 +197,7 @@ pub(crate) fn bundle(
 
 const TESTS: &str = "tests/scorecard/config.yaml";
 
-/// The CSV with what its author says.
+/// Returns the CSV with the fields of its author.
 fn template(csvs: &[Value], base: Option<Value>, package: &str) -> Result<Value, Problem> {
     let prefix = format!("{package}.");
     match (csvs.iter().find(|csv| name(csv).starts_with(&prefix)), csvs.first()) {
@@ -217,7 +217,7 @@ fn history(csv: &mut Value, before: &Before, options: &Options) -> Result<(), Pr
         csv["metadata"]["name"] = format!("{}.v{version}", options.package).into();
         csv["spec"]["version"] = version.into();
     }
-    // The version of a base that was never released.
+    // A base without a release has version 0.0.0.
     if options.version.is_none() && ["", "0.0.0"].contains(&text(&csv["spec"]["version"])) {
         return Err(Problem::new("the bundle has no version").help("name it with `--version`"));
     }
@@ -250,7 +250,7 @@ fn history(csv: &mut Value, before: &Before, options: &Options) -> Result<(), Pr
     Ok(())
 }
 
-/// Whose permissions are those of the operator.
+/// The accounts whose permissions belong to the operator.
 fn accounts(deployments: &[Value], more: &BTreeSet<String>) -> Accounts {
     let of = |deployment: &Value| {
         let account = text(&pod(deployment)["serviceAccountName"]);
@@ -260,14 +260,14 @@ fn accounts(deployments: &[Value], more: &BTreeSet<String>) -> Accounts {
     deployments.iter().flat_map(of).collect()
 }
 
-/// The roles by which a generated operator keeps certificates of its own.
+/// Removes the roles with which a generated operator manages its own certificates.
 fn without_own_certificates(access: &mut Vec<Value>) {
     let ends = ["webhook-cert-role", "webhook-ca-role"];
     let is_of_them = |name: &str| ends.iter().any(|end| name == *end || name.ends_with(&format!("-{end}")));
     access.retain(|object| !is_of_them(name(object)) && !is_of_them(text(&object["roleRef"]["name"])));
 }
 
-/// The namespaces that the operator works in are those of its `OperatorGroup`.
+/// Sets the watched namespaces to those of the `OperatorGroup`.
 fn watch_targets(deployment: &mut Value) {
     let containers = deployment["spec"]["template"]["spec"]["containers"].as_array_mut().into_iter().flatten();
     let variables = containers.filter_map(|container| container["env"].as_array_mut()).flatten();
@@ -287,7 +287,7 @@ fn left_out(object: &Value) -> Diagnostic {
     Diagnostic::new(Code::BundleLeftOut, message).help(help)
 }
 
-/// OLM installs objects beside the operator.
+/// The finding for an object of another namespace: OLM installs it beside the operator.
 fn moved(object: &Value) -> Diagnostic {
     let message = format!(
         "{} is of the namespace `{}`, and OLM installs it beside the operator",
@@ -312,8 +312,8 @@ fn install(csv: &mut Value, deployments: &[Value], permissions: Vec<Permission>,
     csv["spec"]["install"] = json!(Install { strategy: "deployment", spec });
 }
 
-/// All images, so that they can be mirrored: those of the author, those of the pods, and those that the operator is told of in
-/// variables `RELATED_IMAGE_…`, and `…_IMAGE`, as `create api --image` writes.
+/// Lists all images, so that they can be mirrored: images of the author, of the pods, and of the variables `RELATED_IMAGE_…` and
+/// `…_IMAGE`, which `create api --image` writes.
 fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec<RelatedImage> {
     let of_base =
         |image: &Value| RelatedImage { name: text(&image["name"]).to_owned(), image: text(&image["image"]).to_owned() };
@@ -397,7 +397,7 @@ fn manifests(
     for mut object in objects {
         let path = file_name(&object);
         let of = namespace(&object).to_owned();
-        // OLM installs everything where it installs the operator.
+        // OLM installs all objects in the namespace of the operator.
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("namespace");
         }
@@ -410,14 +410,14 @@ fn manifests(
     Ok(files)
 }
 
-/// The names of operator-sdk.
+/// Returns the file name of an object, as operator-sdk builds it.
 fn file_name(object: &Value) -> String {
     if kind(object) == "CustomResourceDefinition" {
         let spec = &object["spec"];
         return format!("{}_{}.yaml", text(&spec["group"]), text(&spec["names"]["plural"]));
     }
     let parts = [name(object), group(object), version(object), &kind(object).to_lowercase()];
-    // A colon is in names of roles, and in no name of a file on Windows.
+    // Names of roles may have a colon, but file names on Windows may not.
     parts.iter().filter(|part| !part.is_empty()).map(|part| part.replace(':', "-")).collect::<Vec<_>>().join("_")
         + ".yaml"
 }

@@ -1,6 +1,6 @@
-//! Parts of a `ClusterServiceVersion` that `generate bundle` writes as a whole.
+//! Parts of a `ClusterServiceVersion` that `generate bundle` writes completely.
 //!
-//! The rest of a CSV is its author's, and stays a [`Value`] with whatever fields it has.
+//! The author owns the rest of a CSV. It stays a [`Value`] with any fields.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};

@@ -23,7 +23,7 @@ pub(crate) struct Folder {
 pub(crate) struct Contents {
     /// Objects by path, the CSV among them.
     pub(crate) objects: Vec<(String, Value)>,
-    /// The place of the CSV among the objects.
+    /// The index of the CSV among the objects.
     csv: Option<usize>,
     pub(crate) annotations: Option<BTreeMap<String, String>>,
 }
@@ -42,12 +42,12 @@ impl Contents {
 }
 
 impl Folder {
-    /// A file as people see it.
+    /// Returns the place of a file, for messages.
     pub(crate) fn place(&self, path: &str) -> Origin {
         Origin::file(if self.shown.is_empty() { path.to_owned() } else { format!("{}/{path}", self.shown) })
     }
 
-    /// Reads the files, and says which of them OLM would not.
+    /// Reads the files, and reports the files that OLM would not read.
     pub(crate) fn read(&self) -> (Contents, Diagnostics) {
         let mut contents = Contents::default();
         let mut found = Diagnostics::default();

@@ -1,8 +1,8 @@
-//! The kinds that OLM knows.
+//! The kinds that OLM supports.
 
 /// The API group of OLM.
 pub(super) const GROUP: &str = "operators.coreos.com";
-/// The kind that says what an operator is.
+/// The kind that describes an operator.
 pub(super) const CSV: &str = "ClusterServiceVersion";
 /// Kinds that a bundle may have beside its CSV.
 /// <https://olm.operatorframework.io/docs/tasks/creating-operator-manifests/#packaging-additional-objects-alongside-an-operator>

@@ -1,4 +1,4 @@
-//! Namespaces that a bundle names, although OLM installs the operator into one that the user chooses, and rewrites nothing.
+//! Namespaces in a bundle. OLM installs the operator into a namespace that the user chooses, and does not rewrite such names.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub(super) struct Scope {
     pub(super) own: BTreeSet<String>,
     /// The namespaces of its Deployments' `WATCH_NAMESPACE`.
     pub(super) watched: BTreeSet<String>,
-    /// OLM may install it for all namespaces.
+    /// OLM may install the operator for all namespaces.
     pub(super) everywhere: bool,
 }
 
@@ -32,12 +32,12 @@ impl Scope {
         }
     }
 
-    /// Returns true if a namespace is one of the operator's; manifests may leave it out.
+    /// Returns true for a namespace of the operator. Manifests may omit it.
     pub(super) fn is_own(&self, namespace: &str) -> bool {
         namespace.is_empty() || self.own.is_empty() || self.own.contains(namespace)
     }
 
-    /// Returns true if OLM creates a Role in this namespace, and in no other that the manifests don't name.
+    /// Returns true if OLM creates a Role in this namespace, and creates Roles only in namespaces that the manifests name.
     pub(super) fn is_granted(&self, namespace: &str) -> bool {
         self.is_own(namespace) || !self.everywhere && self.watched.contains(namespace)
     }
@@ -48,7 +48,7 @@ pub(super) fn is_everywhere(csv: &Value) -> bool {
     items(&csv["spec"]["installModes"]).iter().any(|mode| mode["type"] == "AllNamespaces" && mode["supported"] == true)
 }
 
-/// Says which accounts a binding names that are not permissions of the CSV; `is_own` tells those of the operator.
+/// Reports accounts of a binding whose rules are not permissions of the CSV. `is_own` recognizes accounts of the operator.
 pub(super) fn subjects(binding: &Value, is_own: impl Fn(&Value) -> bool) -> Vec<Diagnostic> {
     let role = format!("{} `{}`", text(&binding["roleRef"]["kind"]), text(&binding["roleRef"]["name"]));
     let mut found = Vec::new();
@@ -90,7 +90,7 @@ pub(super) fn subjects(binding: &Value, is_own: impl Fn(&Value) -> bool) -> Vec<
     found
 }
 
-/// Says which arguments and variables of a pod name a namespace; `own` is that of the manifests, if it is known.
+/// Reports arguments and variables of a pod that name a namespace. `own` is the namespace of the manifests, if it is known.
 pub(super) fn arguments(deployment: &str, pod: &Value, own: Option<&str>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for container in items(&pod["containers"]).iter().chain(items(&pod["initContainers"])) {
@@ -111,7 +111,7 @@ pub(super) fn arguments(deployment: &str, pod: &Value, own: Option<&str>) -> Vec
                 let [before_text, after_text] =
                     [before, after].map(|one| text(if field.is_empty() { one } else { &one[field] }));
                 let before_flag = std::mem::replace(&mut flag, before_text);
-                // A value may name several.
+                // A value may name several namespaces.
                 let count = after_text.matches(' ').count().saturating_sub(before_text.matches(' ').count());
                 let Some(namespace) = (0..count).filter_map(|_| named.next()).last() else { continue };
                 let what = match field {
@@ -137,15 +137,15 @@ fn name_of(item: &Value) -> &str {
     text(&item["name"])
 }
 
-/// A namespace, and none that every cluster has.
+/// Returns true for a namespace that does not exist in every cluster.
 fn is_fixed(word: &str) -> bool {
     let of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !word.is_empty() && word.chars().all(of_name) && !word.starts_with("kube-") && !word.starts_with("openshift-")
 }
 
-/// Says whether an object beside the CSV names the namespace of the manifests.
+/// Reports an object beside the CSV that names the namespace of the manifests.
 pub(super) fn object(object: &Value, own: &str) -> Option<Diagnostic> {
-    // Bindings have messages of their own, and OLM says who converts a CRD.
+    // Bindings have messages of their own, and OLM sets the conversion webhook of a CRD.
     if kind(object).ends_with("Binding") || [CSV, "CustomResourceDefinition"].contains(&kind(object)) {
         return None;
     }
@@ -173,7 +173,7 @@ pub(super) fn selects_names(selector: &Value) -> bool {
         && items(&selector["matchExpressions"]).iter().all(|one| one["key"] == LABEL && one["operator"] == "In")
 }
 
-/// Says which rules of a Role in the operator's namespace OLM makes a `ClusterRole` of, for an operator of all namespaces.
+/// Reports rules of a Role in the operator's namespace that OLM turns into a `ClusterRole`, for an operator of all namespaces.
 pub(super) fn widened(role: &Value, binding: &Value) -> Option<Diagnostic> {
     let only = |field: &Value, known: &[&str]| items(field).iter().all(|one| known.contains(&text(one)));
     let is_election = |rule: &Value| {

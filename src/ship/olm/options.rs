@@ -7,15 +7,15 @@ use std::collections::BTreeSet;
 pub(crate) struct Options {
     /// The name of the operator in catalogs.
     pub(crate) package: String,
-    /// Of the bundle; else what its base or the bundle that is there says.
+    /// The version. The default comes from the base or the existing bundle.
     pub(crate) version: Option<String>,
-    /// With commas between them; else those of the bundle that is there, else `alpha`.
+    /// The channels, separated by commas. The default comes from the existing bundle, else it is `alpha`.
     pub(crate) channels: Option<String>,
-    /// The channel for who chooses none.
+    /// The default channel.
     pub(crate) default_channel: Option<String>,
-    /// The CSV that this one is an upgrade of.
+    /// The CSV that this CSV replaces.
     pub(crate) replaces: Option<String>,
-    /// When it was made; else what the same version says that is there.
+    /// The creation time. The default comes from the existing bundle of the same version.
     pub(crate) created_at: Option<String>,
     /// Accounts whose roles are permissions, besides those of the Deployments.
     pub(crate) accounts: BTreeSet<String>,

@@ -1,11 +1,11 @@
-//! The CRDs of a CSV, with what is shown of their fields.
+//! The CRDs of a CSV, with descriptors of their fields.
 
 use serde_json::{Map, Value, json};
 
 use crate::ship::objects::{items, name, text};
 
-/// One entry for each version of a CRD that is served. What `base` says of a version, or of one of its fields, is what the author
-/// has written; the rest is what the schema says.
+/// Returns one entry for each served version of a CRD. Entries and fields in `base` come from the author; the schema provides the
+/// rest.
 pub(super) fn owned(crds: &[Value], base: &[Value]) -> Vec<Value> {
     let mut all = Vec::new();
     for crd in crds {
@@ -46,7 +46,7 @@ pub(super) fn owned(crds: &[Value], base: &[Value]) -> Vec<Value> {
     all
 }
 
-/// A descriptor for each field at the top, and those of the author, such as of a field further down.
+/// Returns a descriptor for each top-level field, and the descriptors of the author, which may describe nested fields.
 fn descriptors(fields: Option<&Map<String, Value>>, base: &[Value]) -> Vec<Value> {
     let mut all: Vec<Value> = base.to_vec();
     for (field, schema) in fields.into_iter().flatten() {
@@ -66,13 +66,13 @@ fn descriptors(fields: Option<&Map<String, Value>>, base: &[Value]) -> Vec<Value
     all
 }
 
-/// The first paragraph of a description, in one line.
+/// Returns the first paragraph of a description in one line.
 fn line(schema: &Value) -> String {
     let paragraph = text(&schema["description"]).split("\n\n").next().unwrap_or_default();
     paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `containerPort`: `Container Port`; `HTTPServer`: `HTTP Server`.
+/// Converts `containerPort` to `Container Port`, and `HTTPServer` to `HTTP Server`.
 pub(super) fn words(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut words = String::new();

@@ -1,4 +1,4 @@
-//! Which roles become permissions in the CSV, of which OLM makes roles again, and which stay objects.
+//! Splits roles into permissions of the CSV, from which OLM creates roles, and roles that stay objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,16 @@ use super::namespaces::{Scope, widened};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::ship::objects::{items, kind, name, namespace, shown, text};
 
-/// Roles, bindings and service accounts, told apart.
+/// The result of [`split`].
 #[derive(Debug, Default)]
 pub(super) struct Split {
-    /// The rules of each account in the namespaces that the operator works in.
+    /// The rules of each account in the namespaces of the operator.
     pub(super) permissions: Vec<Permission>,
     /// The rules of each account in the whole cluster.
     pub(super) cluster: Vec<Permission>,
-    /// Objects that belong to no account of the operator, or to other accounts as well.
+    /// Objects without an account of the operator, or with other accounts as well.
     pub(super) rest: Vec<Value>,
-    /// Findings about permissions that hold in other places than in the manifests, or nowhere.
+    /// Findings about permissions whose scope differs from the manifests.
     pub(super) found: Diagnostics,
 }
 
@@ -46,9 +46,10 @@ fn role_of(binding: &Value) -> Key {
     (text(&role["kind"]).to_owned(), namespace.to_owned(), text(&role["name"]).to_owned())
 }
 
-/// Splits roles and bindings into permissions and objects. OLM binds the permissions of a CSV to its accounts alone, so a role becomes
-/// a permission if all of its bindings do, and a binding does if all of its subjects are such accounts. A role in a namespace that is
-/// not the operator's is neither: OLM may make a `ClusterRole` of a permission, and would put an object beside the operator.
+/// Splits roles and bindings into permissions and objects. OLM binds the permissions of a CSV only to its accounts. So a
+/// binding becomes a permission if all of its subjects are such accounts, and a role if all of its bindings do. A role in a
+/// foreign namespace is neither: OLM may turn a permission into a `ClusterRole`, and would install an object beside the
+/// operator.
 pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> Split {
     let is_own = |subject: &Value| {
         subject["kind"] == "ServiceAccount" && is_account(accounts, text(&subject["namespace"]), text(&subject["name"]))
@@ -60,7 +61,7 @@ pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> 
     for object in elsewhere.iter().filter(|object| !bound.contains(&key(object))) {
         found.push(left_out(object, is_own));
     }
-    // The rules of an aggregated role are none of its own.
+    // The rules of an aggregated role come from other roles.
     let roles: BTreeMap<Key, &Value> = objects
         .iter()
         .filter(|object| matches!(kind(object), "Role" | "ClusterRole") && object["aggregationRule"].is_null())
@@ -107,7 +108,7 @@ pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> 
     Split { permissions: list(of_namespaces), cluster: list(of_cluster), rest, found }
 }
 
-/// OLM grants what a CSV says in the namespaces of an `OperatorGroup`, or in all.
+/// The finding for a role that is left out: OLM grants permissions in the namespaces of an `OperatorGroup`, or in all.
 fn left_out(object: &Value, is_own: impl Fn(&Value) -> bool) -> Diagnostic {
     let role = &object["roleRef"];
     let of_operator = if items(&object["subjects"]).iter().any(is_own) { " to the operator" } else { "" };

@@ -19,7 +19,7 @@ pub(crate) enum Test {
     Bundle,
     /// The schema knows every field of the examples.
     Validation,
-    /// The CSV says which objects are made for a custom resource.
+    /// The CSV lists the objects that the operator creates for a custom resource.
     Resources,
     /// Every field of an example's `spec` has a descriptor.
     SpecDescriptors,
@@ -31,17 +31,17 @@ pub(crate) enum Test {
 #[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) test: Test,
-    /// None is a pass.
+    /// The errors. A test without errors passes.
     pub(crate) errors: Vec<String>,
     pub(crate) suggestions: Vec<String>,
 }
 
 impl Test {
-    /// In the order of operator-sdk's configuration.
+    /// All tests in the order of operator-sdk's configuration.
     pub(crate) const ALL: [Self; 6] =
         [Self::Spec, Self::Bundle, Self::Validation, Self::Resources, Self::SpecDescriptors, Self::StatusDescriptors];
 
-    /// Its name.
+    /// Returns the name of the test.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Spec => "basic-check-spec",

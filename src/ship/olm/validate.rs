@@ -1,6 +1,6 @@
-//! Validates a bundle by the rules of OLM and operator-sdk, which are those of
-//! <https://github.com/operator-framework/api/tree/v0.45.0/pkg/validation>, in the order of its validators. Its `DefaultBundleValidators`
-//! are here; `optional.rs` has those that must be selected.
+//! Validates a bundle by the rules of OLM and operator-sdk. The rules and their order follow
+//! <https://github.com/operator-framework/api/tree/v0.45.0/pkg/validation>. This file has its `DefaultBundleValidators`;
+//! `optional.rs` has the validators that must be selected.
 
 mod check;
 mod crds;
@@ -19,7 +19,7 @@ use super::{metadata, namespaces};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::ship::objects::{group, items, kind, name, namespace, pod, shown, text, version};
 
-/// All that is wrong with a bundle. `kubernetes` is a version that it is to run on.
+/// Returns all findings about a bundle. `kubernetes` is a version on which the operator must run.
 pub(crate) fn validate(
     folder: &Folder,
     selected: &BTreeSet<Optional>,
@@ -47,7 +47,7 @@ pub(crate) fn validate(
     found
 }
 
-/// Checks the annotations, by which OLM recognises the image of a bundle.
+/// Checks the annotations. OLM recognizes the image of a bundle by them.
 fn annotations(folder: &Folder, contents: &Contents) -> Diagnostics {
     let mut found = Diagnostics::default();
     let mut wrong = |message: String| {
@@ -80,7 +80,7 @@ fn annotations(folder: &Folder, contents: &Contents) -> Diagnostics {
     found
 }
 
-/// A name that is the value of a label, too.
+/// Checks a name that is also the value of a label.
 fn wrong_name(name: &str) -> Option<&'static str> {
     let of_part = |part: &str| {
         let of = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -188,7 +188,7 @@ fn install_modes(check: &mut Check) {
     }
 }
 
-/// A version as OLM reads it: a `v` before it, and a minor and a patch that are missing, are no mistake.
+/// Completes a version as OLM does: it may start with `v`, and omit the minor and the patch number.
 fn whole(version: &str) -> String {
     let version = version.trim().trim_start_matches('v');
     let parts = version.split('.').count();

@@ -1,4 +1,4 @@
-//! Webhooks in a CSV: OLM makes their configurations, their Service and their certificates.
+//! Webhooks in a CSV. OLM creates their configurations, their Service and their certificates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +16,11 @@ const FIELDS: [&str; 6] =
 /// Mount path of the certificate of a webhook server, in every container of its Deployment.
 const CERTIFICATES: &str = "/tmp/k8s-webhook-server/serving-certs";
 
-/// The port of a Service where a webhook says none.
+/// The default port of a webhook's Service.
 const PORT: u64 = 443;
 
-/// The `webhookdefinitions`. `everywhere` says that OLM may install the operator for all namespaces; otherwise it limits its
-/// webhooks to those of the `OperatorGroup`.
+/// Returns the `webhookdefinitions`. If `everywhere` is true, OLM may install the operator for all namespaces; otherwise
+/// OLM limits its webhooks to the namespaces of the `OperatorGroup`.
 pub(super) fn definitions(
     configurations: &[Value],
     crds: &[Value],
@@ -48,7 +48,7 @@ pub(super) fn definitions(
                 server,
                 rest: FIELDS.iter().filter_map(|field| Some(((*field).to_owned(), given(field)?))).collect(),
             });
-            // For the namespaces of an `OperatorGroup`, OLM makes a selector itself.
+            // OLM creates a selector for the namespaces of an `OperatorGroup`.
             let is_made = !everywhere && selects_names(&webhook["namespaceSelector"]);
             let lost = ["namespaceSelector", "matchConditions"].into_iter().skip(usize::from(is_made));
             for field in lost {
@@ -67,7 +67,7 @@ pub(super) fn definitions(
     (definitions, found)
 }
 
-/// One definition for all CRDs that the same path converts.
+/// Returns one definition for all CRDs with the same conversion path.
 fn conversions(
     crds: &[Value],
     services: &[Value],
@@ -128,8 +128,8 @@ fn unserved(what: &str) -> Diagnostic {
     Diagnostic::new(Code::BundleLeftOut, message).help("OLM makes webhooks only of what the operator itself serves")
 }
 
-/// Takes the certificate of OLM instead of any other. Returns the Secrets that nothing is mounted from any more, and whether the
-/// operator would have made its own certificates.
+/// Uses the certificate of OLM instead of any other. Returns the Secrets that are no longer mounted, and true if the
+/// operator would have created its own certificates.
 pub(super) fn use_certificates(deployment: &mut Value) -> (BTreeSet<String>, bool) {
     let mut own = false;
     let mut unmounted = BTreeSet::new();
@@ -157,7 +157,7 @@ pub(super) fn use_certificates(deployment: &mut Value) -> (BTreeSet<String>, boo
     (gone.iter().map(|volume| text(&volume["secret"]["secretName"]).to_owned()).collect(), own)
 }
 
-/// Changes the arguments about certificates of a generated operator.
+/// Changes the certificate arguments of a generated operator.
 fn use_path(container: &mut Value) -> bool {
     let of_own = |argument: &str| {
         let flags = ["--webhook-service", "--webhook-secret", "--webhook-configurations"];

@@ -23,7 +23,7 @@ pub fn metadata(site: &Site) -> ObjectMeta {
     }
 }
 
-/// The labels by which what belongs to this object differs from everything else.
+/// The labels that select everything that belongs to this object, and nothing else.
 pub fn labels(site: &Site) -> BTreeMap<String, String> {
     let instance = dns_label(&site.name_any());
     let labels = [

@@ -1,10 +1,10 @@
-//! Each place of a reference, beside words that are equal and mean something else.
+//! Each place of a reference, beside equal words with another meaning.
 
 use serde_json::Value;
 
 use super::{Named, rename};
 
-/// The objects of the manifests, all called `widgets` in the namespace `widgets`.
+/// The objects of the manifests. All have the name `widgets` and the namespace `widgets`.
 const KINDS: [&str; 9] = [
     "Certificate",
     "ConfigMap",

@@ -21,7 +21,7 @@ impl<'a> Check<'a> {
         self.found.push(Diagnostic::new(code, message).help(help).at(place));
     }
 
-    /// About the CSV.
+    /// Adds a finding about the CSV.
     pub(super) fn csv(&mut self, code: Code, message: impl Into<String>, help: impl Into<String>) {
         self.push(code, self.folder.place(self.path), message, help);
     }

@@ -1,4 +1,4 @@
-//! The CRDs of a bundle, and what its CSV says of them.
+//! The CRDs of a bundle, compared with the entries in its CSV.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub(super) fn check(check: &mut Check) {
     let names: Vec<CrdNames> = crds.iter().map(|(_, crd)| CrdNames::of(crd)).collect();
     for (at, first, name) in crd_names::clashes(&names) {
         let ((path, crd), (_, first)) = (crds[at], crds[first]);
-        // One CRD twice is another finding.
+        // A duplicate CRD has a finding of its own.
         if self::name(crd) != self::name(first) {
             let message = format!(
                 "{} and {} have the same name `{name}`, which the API server gives to one",

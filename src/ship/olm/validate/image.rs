@@ -30,7 +30,7 @@ fn is_image(reference: &str) -> bool {
         }
         _ => (None, path),
     };
-    // Sixty-four hexadecimal digits alone would be an image's id.
+    // Sixty-four hexadecimal digits without tag and digest would be the id of an image.
     let is_id = digest.is_none() && tag.is_none() && path.len() == 64 && path.chars().all(|c| c.is_ascii_hexdigit());
     !is_id
         && host.is_none_or(is_host)
@@ -54,7 +54,7 @@ fn is_host(host: &str) -> bool {
     name.split('.').all(of_part) && port.is_none_or(is_port)
 }
 
-/// Words of lower-case letters and digits, with `.`, `_`, `__` or any number of `-` between them.
+/// Returns true for words of lower-case letters and digits that are separated by `.`, `_`, `__` or any number of `-`.
 fn is_component(component: &str) -> bool {
     let of_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let mut rest = component;

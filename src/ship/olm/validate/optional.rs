@@ -10,27 +10,27 @@ use crate::diagnostic::Code;
 use crate::ship::objects::{items, kind, name, pod, shown, text};
 use crate::ship::olm::metadata;
 
-/// The validators of operator-sdk that look at a bundle alone.
+/// The validators of operator-sdk that only read the bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Optional {
     /// The rules of `OperatorHub.io` for a CSV.
     OperatorHub,
-    /// The level of capabilities is a known one.
+    /// The level of capabilities is known.
     Capabilities,
-    /// The categories are known ones.
+    /// The categories are known.
     Categories,
     /// APIs that Kubernetes has removed.
     RemovedApis,
-    /// Advice.
+    /// Best practices.
     GoodPractices,
 }
 
 impl Optional {
-    /// All of them.
+    /// All optional validators.
     pub(crate) const ALL: [Self; 5] =
         [Self::OperatorHub, Self::Capabilities, Self::Categories, Self::RemovedApis, Self::GoodPractices];
 
-    /// The name of operator-sdk.
+    /// Returns the name in operator-sdk.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::OperatorHub => "operatorhubv2",
@@ -116,7 +116,7 @@ fn hub(check: &mut Check) {
     }
 }
 
-/// One `@` between a name and a host; what a mail server would say is another question.
+/// Returns true for a text with one `@` between a name and a host. Mail servers may have more rules.
 fn is_address(text: &str) -> bool {
     let address = text.split_once('<').map_or(text, |(_, rest)| rest.trim_end_matches('>'));
     let said =
@@ -160,7 +160,7 @@ fn categories(check: &mut Check) {
     }
 }
 
-/// An API version, and kinds of it.
+/// An API version and its kinds.
 type Api = (&'static str, &'static [&'static str]);
 
 /// The APIs that each release removed: the API version and its kinds.

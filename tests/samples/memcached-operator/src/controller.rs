@@ -14,15 +14,15 @@ pub enum Error {
     /// The API server refused a request, or did not answer.
     #[error("can't {action}: {}", said(source))]
     Api {
-        /// What the request was for.
+        /// The purpose of the request.
         action: &'static str,
-        /// What the server said.
+        /// The error of the client.
         source: Box<kube::Error>,
     },
 }
 
 impl Error {
-    /// For `map_err`: says what the request was for.
+    /// For `map_err`: adds the purpose of the request.
     pub fn during(action: &'static str) -> impl FnOnce(kube::Error) -> Self {
         move |source| Self::Api {
             action,

@@ -22,7 +22,7 @@ async fn the_sample_gets_all_it_needs_and_a_status() {
         .expect("an object of the server");
     let name = &owner.name;
 
-    // No controller of Kubernetes makes pods here.
+    // No built-in controller creates pods here.
     let pending = |found: Option<&api::Memcached>| {
         let status = found.and_then(|found| found.status.as_ref());
         status.and_then(|status| status.phase) == Some(api::Phase::Pending)

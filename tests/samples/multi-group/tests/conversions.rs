@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a version says is the same after it was stored as another one: for random objects that follow from the schemas.
+//! Every version survives a round trip through another version. The objects are random and follow the schemas.
 
 use std::fmt::Display;
 
@@ -20,7 +20,7 @@ fn ship_frigate_v1() {
 
 // +kubebuilder:scaffold:conversions
 
-/// Objects of this version are the same after they were a hub.
+/// Objects of this version are unchanged after a conversion to the hub and back.
 fn round_trip<S>()
 where
     S: Spoke + CustomResourceExt + DeserializeOwned + Serialize,
@@ -47,7 +47,7 @@ fn failed(error: impl Display) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
 
-/// Values that a schema allows, but for what its patterns, formats and rules say.
+/// Values that a schema allows. Patterns, formats and rules are ignored.
 fn values(schema: &Value) -> BoxedStrategy<Value> {
     if let Some(allowed) = schema["enum"].as_array() {
         return proptest::sample::select(allowed.clone()).boxed();

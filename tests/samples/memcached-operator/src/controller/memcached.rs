@@ -17,13 +17,13 @@ use crate::controller::{Error, Result};
 mod desired;
 mod status;
 
-/// Keeps an object from disappearing before [`cleanup`] is done.
+/// The finalizer, which keeps an object until [`cleanup`] is done.
 pub const FINALIZER: &str = "cache.example.com/finalizer";
 
-/// Owns the fields that this controller writes.
+/// The field manager, which owns the fields that this controller writes.
 pub const FIELD_MANAGER: &str = "memcached-operator";
 
-/// What a reconcile works with.
+/// The state that all reconciles share.
 pub struct Context {
     /// Every Memcached.
     pub objects: Objects<Memcached>,
@@ -33,7 +33,7 @@ pub struct Context {
     pub services: Objects<core::Service>,
     /// The metadata of the pods of this controller.
     pub pods: Objects<PartialObjectMeta<core::Pod>>,
-    /// For objects that name no image.
+    /// The image of objects without one.
     pub image: String,
 }
 
@@ -41,7 +41,7 @@ pub struct Context {
 pub fn register(manager: &mut Manager) {
     let ours = watcher::Config::default().labels(desired::LABEL_SELECTOR);
     let context = Arc::new(Context {
-        // Its status sums up its pods, which may come and go fast.
+        // The status summarizes the pods, which may change fast.
         objects: manager
             .objects::<Memcached>(&watcher::Config::default())
             .status_at_most_every(Duration::from_secs(1)),
@@ -59,7 +59,7 @@ pub fn register(manager: &mut Manager) {
         .run(reconcile, context);
 }
 
-// Everything is read from watches. Server-side apply is a `patch`; for what does not exist yet it needs `create` too.
+// Watches read everything. Server-side apply is a `patch`; it also needs `create` for objects that don't exist yet.
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=list;patch;watch
 // +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=patch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=create;list;patch;watch
@@ -67,7 +67,7 @@ pub fn register(manager: &mut Manager) {
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-/// Brings the cluster to the state that the object asks for. Safe to call at any time, any number of times.
+/// Brings the cluster to the desired state of the object. Idempotent: it is safe to call at any time.
 pub async fn reconcile(object: Arc<Memcached>, context: Arc<Context>) -> Result<Action> {
     context
         .objects
@@ -79,7 +79,7 @@ pub async fn reconcile(object: Arc<Memcached>, context: Arc<Context>) -> Result<
         .map_err(Error::during("set the finalizer"))?
 }
 
-/// Makes what the object asks for, and tells in its status what came of it.
+/// Applies the desired objects and reports the result in the status.
 async fn apply(object: &Memcached, context: &Context) -> Result<Action> {
     match converge(object, context).await {
         Ok(status) => {
@@ -96,7 +96,7 @@ async fn apply(object: &Memcached, context: &Context) -> Result<Action> {
     }
 }
 
-/// Applies what the object needs, and sums up what is there.
+/// Applies the desired objects and returns the observed status.
 async fn converge(object: &Memcached, context: &Context) -> Result<MemcachedStatus> {
     context
         .services
@@ -121,7 +121,7 @@ async fn converge(object: &Memcached, context: &Context) -> Result<MemcachedStat
     Ok(status::observed(object, &deployment.object, names))
 }
 
-/// Writes the status if it differs, and publishes what users want to hear of.
+/// Writes the status if it differs, and publishes events for users.
 async fn update_status(
     object: &Memcached,
     status: MemcachedStatus,
@@ -151,8 +151,8 @@ async fn update_status(
     Ok(())
 }
 
-/// Undoes what owner references can't: whatever is outside the cluster, or in another namespace.
-/// Called again until it returns [`Action::Done`].
+/// Deletes resources that owner references can't cover: those outside the cluster or in another namespace.
+/// The manager calls it until it returns [`Action::Done`].
 async fn cleanup(object: &Memcached, context: &Context) -> Result<Action> {
     tracing::info!(
         uid = object.uid(),

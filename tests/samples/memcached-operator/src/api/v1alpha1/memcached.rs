@@ -5,7 +5,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the user wants.
+/// The desired state.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "cache.example.com",
@@ -53,11 +53,11 @@ pub struct MemcachedSpec {
     pub extra_args: Vec<String>,
 }
 
-/// What the operator sees.
+/// The observed state.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemcachedStatus {
-    /// Whether it is Available, Progressing or Degraded.
+    /// The conditions Available, Progressing and Degraded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "manager::condition::schema")]
     pub conditions: Vec<Condition>,

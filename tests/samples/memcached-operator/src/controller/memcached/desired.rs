@@ -1,4 +1,4 @@
-//! From an object to those that it needs. Nothing here talks to a server.
+//! Builds the objects that an object needs. Nothing here calls the API server.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use manager::{ObjectKey, dns_label};
 
 use crate::api::v1alpha1::memcached::Memcached;
 
-/// For objects that name no image, unless the operator is told another one.
+/// The image of objects without one. An environment variable of the operator overrides it.
 pub(super) const IMAGE: &str = "memcached:1.6-alpine";
 
 const OWNER: &str = "cache.example.com/memcached";
@@ -31,13 +31,13 @@ pub(super) fn owner(pod: &PartialObjectMeta<core::Pod>) -> Option<ObjectKey> {
     Some(ObjectKey { namespace, name })
 }
 
-/// The labels by which the pods of this object differ from all others.
+/// The labels that select the pods of this object, and no others.
 pub(super) fn selector(object: &Memcached) -> BTreeMap<String, String> {
     let instance = dns_label(&object.name_any());
     BTreeMap::from([label("instance", &instance), label("name", "memcached")])
 }
 
-/// Whether an object with these labels is a pod of the object that has this selector.
+/// Returns true if a pod with these labels belongs to the object with this selector.
 pub(super) fn selects(
     selector: &BTreeMap<String, String>,
     labels: &BTreeMap<String, String>,

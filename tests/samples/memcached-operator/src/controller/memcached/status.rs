@@ -1,4 +1,4 @@
-//! From what is in the cluster to the status. Nothing here talks to a server.
+//! Derives the status from objects in the cluster. Nothing here calls the API server.
 
 use k8s_openapi::api::apps::v1 as apps;
 use manager::condition::{self, Observed};
@@ -6,7 +6,7 @@ use manager::condition::{self, Observed};
 use super::desired;
 use crate::api::v1alpha1::memcached::{Memcached, MemcachedStatus, Phase};
 
-/// The status of an object whose objects could be applied.
+/// The status after a successful apply.
 pub(super) fn observed(
     object: &Memcached,
     deployment: &apps::Deployment,
@@ -80,7 +80,7 @@ pub(super) fn observed(
     status
 }
 
-/// The status of an object whose objects could not be applied: what was seen before, and why not more.
+/// The status after a failed apply: the values that were observed before, and the reason of the failure.
 pub(super) fn degraded(object: &Memcached, reason: &str, message: &str) -> MemcachedStatus {
     let degraded = Observed {
         type_: "Degraded",
@@ -104,7 +104,7 @@ fn with_conditions(
     status
 }
 
-/// The Deployment has given up, or its pods are refused.
+/// Returns true if the Deployment has given up or its pods are refused.
 fn is_failure(condition: &apps::DeploymentCondition) -> bool {
     match condition.type_.as_str() {
         "Progressing" => condition.status == "False",

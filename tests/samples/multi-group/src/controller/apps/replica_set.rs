@@ -11,7 +11,7 @@ use manager::{Action, Manager, Objects};
 
 use crate::controller::Result;
 
-/// What a reconcile works with.
+/// The state that all reconciles share.
 pub struct Context {
     /// Every ReplicaSet.
     pub objects: Objects<ReplicaSet>,
@@ -30,9 +30,9 @@ pub fn register(manager: &mut Manager) {
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-/// Does what there is to do about the object. Safe to call at any time, any number of times.
+/// Reconciles the object. Idempotent: it is safe to call at any time.
 pub async fn reconcile(object: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Action> {
-    // TODO: act on the object; `context.objects` writes it. Name in the markers above what that needs.
+    // TODO: act on the object; `context.objects` writes it. Add the permissions that this needs to the markers above.
     let all = context.objects.list(object.metadata.namespace.as_deref());
     tracing::info!(of = all.len(), "nothing to do yet");
     Ok(Action::Done)

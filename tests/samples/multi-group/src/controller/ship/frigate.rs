@@ -14,10 +14,10 @@ use crate::controller::{Error, Result};
 pub mod desired;
 pub mod status;
 
-/// Owns the fields that this controller writes.
+/// The field manager, which owns the fields that this controller writes.
 pub const FIELD_MANAGER: &str = "multi-group";
 
-/// What a reconcile works with.
+/// The state that all reconciles share.
 pub struct Context {
     /// Every Frigate.
     pub objects: Objects<Frigate>,
@@ -38,9 +38,9 @@ pub fn register(manager: &mut Manager) {
 // +kubebuilder:rbac:groups=ship.example.org,resources=frigates/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-/// Brings the cluster to the state that the object asks for. Safe to call at any time, any number of times.
+/// Brings the cluster to the desired state of the object. Idempotent: it is safe to call at any time.
 pub async fn reconcile(object: Arc<Frigate>, context: Arc<Context>) -> Result<Action> {
-    // TODO: apply what `desired` makes of the object, and tell `status` what came of it.
+    // TODO: apply the objects that `desired` builds, and pass the results to `status`.
     let status = status::observed(&object);
     context
         .objects

@@ -8,8 +8,8 @@ use manager::webhook::Spoke;
 use super::frigate::Frigate;
 use crate::api::ship::v1beta1::frigate::Frigate as Hub;
 
-/// Fields with the same names and types are taken over; write here what becomes of the others. The manager keeps the metadata,
-/// and what a version can't hold.
+/// Copies fields with the same name and type; convert the others here. The manager keeps the metadata, and the values that a
+/// version can't hold.
 impl Spoke for Frigate {
     type Hub = Hub;
     type Error = serde_json::Error;

@@ -8,7 +8,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the user wants.
+/// The desired state.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "ship.example.org",
@@ -22,16 +22,16 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct FrigateSpec {
-    /// An example field; put yours in its place and run `make manifests`.
+    /// An example field. Replace it with your own fields and run `make manifests`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foo: Option<String>,
 }
 
-/// What the operator sees.
+/// The observed state.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FrigateStatus {
-    /// The state in the terms that all kinds share, one entry per type.
+    /// The conditions of the object, one entry per type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "manager::condition::schema")]
     pub conditions: Vec<Condition>,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! From what is in the cluster to the status. Nothing here talks to a server.
+//! Derives the status from objects in the cluster. Nothing here calls the API server.
 
 use manager::condition::{self, Observed};
 
@@ -16,7 +16,7 @@ pub const READY: &str = "Ready";
 pub fn observed(
     object: &HumpbackWhaleMigrationObservation,
 ) -> HumpbackWhaleMigrationObservationStatus {
-    // TODO: take what was applied, and say how it is.
+    // TODO: take the applied objects as parameters, and derive the condition from them.
     let ready = Observed {
         type_: READY,
         status: None,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! From an object to those that it needs. Nothing here talks to a server.
+//! Builds the objects that an object needs. Nothing here calls the API server.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub fn metadata(object: &Frigate) -> ObjectMeta {
     }
 }
 
-/// The labels by which what belongs to this object differs from everything else.
+/// The labels that select everything that belongs to this object, and nothing else.
 pub fn labels(object: &Frigate) -> BTreeMap<String, String> {
     let instance = dns_label(&object.name_any());
     let labels = [

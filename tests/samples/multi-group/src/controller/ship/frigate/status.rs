@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! From what is in the cluster to the status. Nothing here talks to a server.
+//! Derives the status from objects in the cluster. Nothing here calls the API server.
 
 use manager::condition::{self, Observed};
 
@@ -12,7 +12,7 @@ pub const READY: &str = "Ready";
 
 /// The status of an object.
 pub fn observed(object: &Frigate) -> FrigateStatus {
-    // TODO: take what was applied, and say how it is.
+    // TODO: take the applied objects as parameters, and derive the condition from them.
     let ready = Observed {
         type_: READY,
         status: None,

@@ -8,7 +8,7 @@ use manager::webhook::{Defaulting, Denied, FieldErrors, Request, Validating, War
 
 use crate::api::ship::v1beta1::frigate::Frigate;
 
-/// What the handlers ask: caches and clients, taken from the manager in `register`.
+/// The caches and clients of the handlers, taken from the manager in `register`.
 pub struct Context {}
 
 /// Serves the webhooks.
