@@ -135,7 +135,7 @@ fn assert_same(name: &str, found: &BTreeMap<String, String>, expected: &BTreeMap
 
 #[test]
 fn creating_and_deleting_changes_no_byte() {
-    for flags in ["", "--multigroup", "--namespaced"] {
+    for flags in ["", "--multigroup --namespaced"] {
         for (name, before, create, delete) in PARTS {
             let sandbox = project(flags, before);
             let expected = files(sandbox.root());
@@ -357,12 +357,12 @@ fn a_version_that_is_no_longer_stored_goes_with_its_conversion() {
     sandbox.run("delete version --version v1 --kind Memcached").code(1);
     sandbox.run("delete version --version v1 --kind Memcached --discard").success().stderr(str![[r#"
 warning[still-named]: `src/api/v2/memcached.rs` still names `Memcached`
- --> src/api/v2/memcached.rs:1:15
-  |
-1 | //! The kind `Memcached`.
-  |               ^^^^^^^^^
-  |
-  = help: remove or change this code
+  --> src/api/v2/memcached.rs:13:13
+   |
+13 |     kind = "Memcached",
+   |             ^^^^^^^^^
+   |
+   = help: remove or change this code
 16 updated, 26 removed, 1 unchanged
 
 Clusters may store objects in this version; `["v1"]` must not be in:
