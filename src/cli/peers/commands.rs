@@ -37,7 +37,6 @@ pub const COMMANDS: &[(&str, &str)] = &[
         "`memcached-sdk create api --resource=false` adds a controller, for a kind that is there already or one of Kubernetes",
     ),
     ("create resource", "`memcached-sdk create api --controller=false` adds a custom resource type"),
-    ("delete", "remove the kind's files, its lines at the scaffold markers, and its entry in `PROJECT`"),
     (
         "deploy",
         "`make deploy` deploys the operator; `memcached-sdk generate installer` writes manifests into `deploy/`",

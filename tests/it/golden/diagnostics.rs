@@ -314,7 +314,7 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Codes that need cargo, git, rustfmt or a whole project, each with the test file that covers it.
-const ELSEWHERE: [(Code, &str); 27] = [
+const ELSEWHERE: [(Code, &str); 29] = [
     (Code::DanglingKustomization, "generate.rs"),
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
@@ -337,7 +337,9 @@ const ELSEWHERE: [(Code, &str); 27] = [
     (Code::RoleKept, "generate.rs"),
     (Code::OnlyRead, "kinds.rs"),
     (Code::ProjectDiffers, "choices.rs"),
+    (Code::EditDiscarded, "delete.rs"),
     (Code::ReleaseDiffers, "new_release.rs"),
+    (Code::StillNamed, "delete.rs"),
     (Code::Syntax, "any_project.rs"),
     (Code::Unformatted, "tidy.rs"),
     (Code::WebhookDeadlock, "create_webhook.rs"),

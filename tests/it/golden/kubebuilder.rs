@@ -199,7 +199,6 @@ fn commands_of_the_peers_are_answered() {
         ("bundle create quay.io/x", "make bundle-build"),
         ("create controller --group a", "create api --resource=false"),
         ("create resource --group a", "create api --controller=false"),
-        ("delete api --group a --version v1 --kind A", "PROJECT"),
         ("test local ./test/e2e", "make test"),
         ("print-deps --as-file", "cargo tree"),
         ("add something", "create api"),

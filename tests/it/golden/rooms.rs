@@ -105,7 +105,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("serde_derive_internals", &["api"]),
     ("serde_yaml", &["command", "engine", "ops", "project", "rbac", "ship"]),
     ("sha2", &["ops"]),
-    ("similar", &["edit", "engine", "plan"]),
+    ("similar", &["edit", "engine", "ops", "plan"]),
     ("strsim", &["rbac", "source"]),
     ("syn", &["api", "command", "engine", "k8s", "rbac", "source"]),
     ("tera", &["scaffold"]),

@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn the_condition_stands_beside_those_of_others() {
-        let mut object: HumpbackWhaleMigrationObservation = serde_saphyr::from_str(SAMPLE).unwrap();
+        let mut object: HumpbackWhaleMigrationObservation =
+            manager::testing::object_from_yaml(SAMPLE);
         object.metadata.generation = Some(3);
         let other = Observed {
             type_: "Other",

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn what_belongs_to_an_object_is_found_and_goes_with_it() {
-        let mut object: Frigate = serde_saphyr::from_str(SAMPLE).unwrap();
+        let mut object: Frigate = manager::testing::object_from_yaml(SAMPLE);
         object.metadata.uid = Some("1".to_owned());
         let metadata = metadata(&object);
         let labels = metadata.labels.unwrap();

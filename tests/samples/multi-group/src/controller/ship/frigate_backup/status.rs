@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn the_condition_stands_beside_those_of_others() {
-        let mut object: Frigate = serde_saphyr::from_str(SAMPLE).unwrap();
+        let mut object: Frigate = manager::testing::object_from_yaml(SAMPLE);
         object.metadata.generation = Some(3);
         let other = Observed {
             type_: "Other",

@@ -71,7 +71,7 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/config/samples/ship_v1beta1_frigate.yaml"
         ));
-        serde_saphyr::from_str(sample).expect("it fits the type")
+        manager::testing::object_from_yaml(sample)
     }
 
     #[test]
