@@ -117,7 +117,7 @@ pub enum Command {
     Up(UpCommand),
 }
 
-/// What can be deleted from a project.
+/// The parts of a project that can be deleted.
 #[derive(Debug, Subcommand)]
 pub enum DeleteCommand {
     /// Delete a custom resource type with its controllers, or the controllers of a kind of Kubernetes or of another crate
@@ -153,7 +153,7 @@ pub struct DeleteArgs {
     /// Write the CRDs, the RBAC role and the webhook configurations too, as `generate` does
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
     pub make: bool,
-    /// How to write and report.
+    /// Flags for writing and reporting.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -186,7 +186,7 @@ pub struct DeleteWebhookArgs {
     pub conversion: bool,
 }
 
-/// What can be created in a project.
+/// The parts of a project that can be created.
 #[derive(Debug, Subcommand)]
 pub enum CreateCommand {
     /// Add a custom resource type and its controller, or a controller for a kind of Kubernetes or of another crate
@@ -314,10 +314,10 @@ pub struct ProjectArgs {
 /// The switches of a project.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PartArgs {
-    /// Who makes the certificates of webhooks, once there are some [default: self]
+    /// The source of the certificates of webhooks, once the project has webhooks [default: self]
     #[arg(long, value_enum, value_name = "MODE")]
     pub webhook_cert_mode: Option<CertMode>,
-    /// How the leader is elected [default: lease]
+    /// The mode of the leader election [default: lease]
     #[arg(long, value_enum, value_name = "MODE")]
     pub leader_election: Option<LeaderElection>,
     /// Let a Prometheus operator scrape the metrics, and tell when the operator fails or hangs [default: false]
@@ -330,7 +330,7 @@ pub struct PartArgs {
     /// [default: false]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub metrics_cert: Option<bool>,
-    /// Where the runtime comes from, the package memcached-sdk-manager: vendored, a copy in manager/; registry, a release on
+    /// The source of the runtime, the package memcached-sdk-manager: vendored, a copy in manager/; registry, a release on
     /// crates.io; git=URL[#REV]; path=DIR, relative to the project [default: vendored]
     #[arg(long, value_name = "SOURCE", value_parser = manager_source)]
     pub manager: Option<ManagerSource>,
@@ -498,16 +498,16 @@ pub struct CreateWebhookArgs {
     /// The versions that are converted to the hub and from it, separated by commas
     #[arg(long, value_name = "VERSIONS", value_delimiter = ',')]
     pub spoke: Vec<String>,
-    /// Where defaults are set [default: /mutate-GROUP-VERSION-KIND]
+    /// The path of the defaulting webhook [default: /mutate-GROUP-VERSION-KIND]
     #[arg(long, value_name = "PATH")]
     pub defaulting_path: Option<String>,
-    /// Where objects are validated [default: /validate-GROUP-VERSION-KIND]
+    /// The path of the validating webhook [default: /validate-GROUP-VERSION-KIND]
     #[arg(long, value_name = "PATH")]
     pub validation_path: Option<String>,
     /// The location of the type.
     #[command(flatten)]
     pub external: ExternalArgs,
-    /// Who makes the certificates of the webhook server [default: self]
+    /// The source of the certificates of the webhook server [default: self]
     #[arg(long, value_enum, value_name = "MODE")]
     pub webhook_cert_mode: Option<CertMode>,
     /// Write the webhook configurations, the CRDs and the RBAC role too, as `generate` does
@@ -589,7 +589,7 @@ pub struct GenerateArgs {
     /// The targets that are not generated from the source.
     #[command(subcommand)]
     pub target: Option<GenerateTarget>,
-    /// What to write
+    /// The manifests to write
     #[arg(value_enum, default_value_t)]
     pub what: GenerateWhat,
     /// The name of the generated role
@@ -598,7 +598,7 @@ pub struct GenerateArgs {
     /// Leave out rules that allow nothing but what another rule of the same role allows
     #[arg(long)]
     pub fold: bool,
-    /// Who says what the CRDs are
+    /// The engine that determines the CRDs
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
     pub engine: Engine,
     /// Ask both engines and compare their answers: a difference is an error; new releases that agree are recorded
@@ -672,7 +672,7 @@ pub struct KustomizeManifestsArgs {
     /// The name for people
     #[arg(long, value_name = "TEXT")]
     pub display_name: Option<String>,
-    /// What the operator is for, in Markdown
+    /// The purpose of the operator, in Markdown
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
     /// The level of capabilities [default: Basic Install]
@@ -690,13 +690,13 @@ pub struct KustomizeManifestsArgs {
     /// A maintainer, as NAME=ADDRESS; may be given several times
     #[arg(long, value_name = "NAME=ADDRESS", value_parser = pair)]
     pub maintainer: Vec<(String, String)>,
-    /// Who provides the operator
+    /// The provider of the operator
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
     /// The provider's URL
     #[arg(long, value_name = "URL")]
     pub provider_url: Option<String>,
-    /// How mature it is [default: alpha]
+    /// The maturity of the operator [default: alpha]
     #[arg(long, value_name = "WORD")]
     pub maturity: Option<String>,
     /// The oldest Kubernetes that it runs on, such as 1.30.0
@@ -732,7 +732,7 @@ pub struct GenerateBundleArgs {
     /// The name of the operator in catalogs [default: the project's]
     #[arg(long, value_name = "NAME")]
     pub package: Option<String>,
-    /// Where the version is published [default: as in the bundle that is there, else alpha]
+    /// The channel that publishes the version [default: that of the existing bundle, else alpha]
     #[arg(long, value_name = "NAMES")]
     pub channels: Option<String>,
     /// The channel for who chooses none; empty for none
@@ -910,7 +910,7 @@ pub struct LayoutArgs {
     /// A file with YAML comments to put on top of each generated file
     #[arg(long, value_name = "FILE")]
     pub header_file: Option<PathBuf>,
-    /// What to write for YEAR in the text of --header-file
+    /// The replacement for YEAR in the text of --header-file
     #[arg(long, value_name = "YEAR", requires = "header_file")]
     pub year: Option<String>,
 }
@@ -1023,7 +1023,7 @@ pub struct MigrateStorageArgs {
     /// Only ask the API server whether each object can be rewritten
     #[arg(long)]
     pub dry_run: bool,
-    /// How many objects are read at once
+    /// The number of objects in one page of a list
     #[arg(long, value_name = "NUMBER", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
     pub page_size: u32,
     /// The kubeconfig; else that of kubectl
@@ -1064,7 +1064,7 @@ pub enum RbacCommand {
 /// `rbac derive`
 #[derive(Debug, Clone, Args)]
 pub struct DeriveArgs {
-    /// What to print
+    /// The part to print
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with = "output")]
     pub format: DeriveFormat,
     /// The name of the role
@@ -1129,7 +1129,7 @@ pub struct VerifyArgs {
     /// The audit log; - for standard input
     #[arg(long, value_name = "FILE")]
     pub audit_log: PathBuf,
-    /// Who the operator is: NAMESPACE/NAME of its ServiceAccount, or the full name of a user
+    /// The operator: NAMESPACE/NAME of its ServiceAccount, or the full name of a user
     #[arg(long, value_name = "USER")]
     pub user: String,
     /// Roles that are written by hand, and perhaps their bindings: a file, a folder, a kustomization or a Helm chart; may be
@@ -1208,18 +1208,18 @@ pub struct EnvtestArgs {
     /// The list of releases, a file or a URL; else that of controller-tools
     #[arg(long, value_name = "FILE|URL")]
     pub index: Option<String>,
-    /// How the folder is printed
+    /// The form in which the folder is printed
     #[arg(short, long, value_enum, default_value_t, value_name = "FORM")]
     pub print: EnvtestPrint,
 }
 
-/// How the folder of etcd and kube-apiserver is printed.
+/// The form in which the folder of etcd and kube-apiserver is printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum EnvtestPrint {
-    /// As a line for the shell, which sets KUBEBUILDER_ASSETS
+    /// A line for the shell that sets KUBEBUILDER_ASSETS
     #[default]
     Env,
-    /// As a path
+    /// A path
     Path,
 }
 

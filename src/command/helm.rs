@@ -47,7 +47,7 @@ pub(super) fn run(args: &GenerateHelmArgs, term: &mut Term) -> Result<Outcome> {
     report.show(&args.write, term)
 }
 
-/// What the author has changed in values.yaml stays: what is new is merged into it, from the defaults that it was made of.
+/// Changes of the author in values.yaml stay: new values are merged into it, from the defaults that it was made of.
 fn put_values(draft: &mut Draft, chart: &Chart, force: bool) -> Result<()> {
     let [base, values, schema] =
         [".values.yaml", "values.yaml", "values.schema.json"].map(|name| RelPath::new(format!("{FOLDER}/{name}")));

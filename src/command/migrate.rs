@@ -16,11 +16,11 @@ use crate::project::Project;
 use crate::term::Term;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// How often an object that others change is tried again.
+/// The number of attempts for an object that others change.
 const TRIES: usize = 5;
-/// How often a list that took too long is begun anew.
+/// The number of restarts of a list that took too long.
 const LISTS: usize = 3;
-/// How much of what kubectl says about objects is shown.
+/// The number of lines of kubectl that are shown about objects.
 const LINES: usize = 10;
 
 /// Rewrites all objects of these kinds in the version that is stored, and forgets the others.
@@ -76,12 +76,12 @@ struct Migration<'a> {
     name: &'a str,
 }
 
-/// How many objects were met.
+/// The number of objects found.
 #[derive(Default)]
 struct Count {
     rewritten: usize,
     gone: usize,
-    /// What kubectl says about those that could not be rewritten.
+    /// Messages of kubectl about objects that could not be rewritten.
     failed: Vec<String>,
     left: usize,
 }
@@ -174,7 +174,7 @@ impl Migration<'_> {
                 count.failed.extend(replaced.errors);
                 return Ok(());
             }
-            // Those that others have changed are read again.
+            // Objects that others have changed are read again.
             let again = self.kubectl.read(&items)?;
             count.gone += items.len().saturating_sub(again.len());
             items = again;
@@ -234,7 +234,7 @@ struct KubectlOutput {
     stderr: String,
 }
 
-/// What became of objects that were to be replaced.
+/// The result for objects that were to be replaced.
 struct Replaced {
     /// The UIDs of those that were.
     done: BTreeSet<String>,
@@ -243,7 +243,7 @@ struct Replaced {
 }
 
 impl Kubectl<'_> {
-    /// What is at a path; `None` when it is gone.
+    /// The object at a path; `None` when it is gone.
     fn get(&self, path: &str) -> Result<Option<Value>> {
         let output = self.run(&["get", "--raw", path], "")?;
         if output.succeeded {

@@ -24,7 +24,7 @@ use crate::ship::olm::metadata;
 use crate::ship::olm::validate::{self, Optional};
 use crate::term::Term;
 
-/// How to make manifests for a bundle.
+/// The way to make manifests for a bundle.
 const RENDER: &str = "run `memcached-sdk generate kustomize manifests` first, whose `config/manifests` is rendered; or name manifests with \
                       `--manifests`, or pipe them";
 const MANIFESTS: &str = "manifests";
@@ -44,7 +44,7 @@ pub(super) fn kustomize_manifests(args: &KustomizeManifestsArgs, term: &mut Term
     let if_exists = if args.write.force { IfExists::Overwrite } else { IfExists::Skip };
     let found = scaffold::bundle(&mut draft, &ProjectContext::new(&project), if_exists)?;
     draft.scaffold(path, text, if_exists);
-    // As the Makefile deploys: `config/namespaces` is `config/default`, with the Roles of other namespaces.
+    // Like the Makefile: `config/namespaces` is `config/default`, with the Roles of other namespaces.
     let [with, without] = ["- ../namespaces\n", "- ../default\n"];
     let is_there = draft.read(&RelPath::new("config/namespaces/kustomization.yaml")?)?.is_some();
     let (from, to) = if is_there { (without, with) } else { (with, without) };
@@ -167,7 +167,7 @@ pub(super) fn place(folder: &Path) -> Result<(PathBuf, String)> {
     Ok((parent.unwrap_or(Path::new(".")).to_path_buf(), name.to_owned()))
 }
 
-/// What reproducible builds call now. <https://reproducible-builds.org/docs/source-date-epoch/>
+/// The time that reproducible builds take for now. <https://reproducible-builds.org/docs/source-date-epoch/>
 fn created_at() -> Result<Option<String>> {
     let Some(seconds) = std::env::var("SOURCE_DATE_EPOCH").ok().filter(|seconds| !seconds.is_empty()) else {
         return Ok(None);

@@ -107,26 +107,26 @@ fn others(tree: &SourceTree, question: &Question) -> BTreeSet<String> {
     &others - &own
 }
 
-/// What the code uses and says.
+/// The permissions that the code uses and declares.
 struct Code {
     root: PathBuf,
     /// There is a PROJECT file.
     is_project: bool,
-    /// Where the operator works.
+    /// The namespaces in which the operator works.
     home: OperatorScope,
     /// The manager can elect a leader for life.
     leader_for_life: bool,
     usages: Vec<Usage>,
-    /// What could not be followed; `found` tells of it, too.
+    /// Calls that could not be followed; `found` has a finding for each.
     doubts: Vec<Doubt>,
     found: Diagnostics,
     markers: Vec<RbacMarker>,
-    /// What is wrong with the markers.
+    /// Errors in the markers.
     of_markers: Diagnostics,
     allows: Vec<Allow>,
     /// The custom kinds that the code declares.
     served: Served,
-    /// Where other code is, if this has no request and says so.
+    /// The place of other code, if this code has no request.
     elsewhere: Option<Diagnostic>,
 }
 
@@ -154,7 +154,7 @@ impl Code {
             elsewhere: None,
         };
         let mut environment = Environment::below(&packages.root);
-        // What is wrong with them is said where they are read.
+        // Their errors are reported where they are read.
         if let Ok(manifests) = Manifests::of_files(&packages.root, part.manifests) {
             manifests.texts().iter().for_each(|text| environment.deploy(text));
         }
@@ -245,7 +245,7 @@ impl Code {
         Ok(self)
     }
 
-    /// Whether a file of the source is one that these files and folders name; without any, every file is.
+    /// Returns true if these files and folders contain a file of the source. An empty list contains every file.
     fn wanted(&self, paths: &[PathBuf]) -> Result<impl Fn(&str) -> bool + use<>> {
         let paths: Vec<PathBuf> = paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?;
         let root = self.root.clone();

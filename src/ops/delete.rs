@@ -290,7 +290,7 @@ fn crd_name(resource: &Resource) -> String {
     format!("{}.{}", resource.plural, resource.qualified_group())
 }
 
-/// What to do in clusters that have objects of the kind.
+/// The steps left to do in clusters that have objects of the kind.
 fn in_clusters(deletion: &Deletion, project: &Project, resource: &Resource) -> String {
     let name = crd_name(resource);
     match deletion {

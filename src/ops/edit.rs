@@ -31,7 +31,7 @@ pub(crate) struct EditOptions {
     pub(crate) force: bool,
 }
 
-/// What to do with a file that the author has edited, and that is no longer part of the scaffold.
+/// The treatment of a file that the author has edited, and that is no longer part of the scaffold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edited {
     /// Keep it, with a warning.

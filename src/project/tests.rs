@@ -104,7 +104,7 @@ fn a_bad_file_is_refused_with_the_place_and_the_reason() {
         ),
         (replaced("    - mc\n", "    mc\n"), "`PROJECT:22` is not valid YAML: simple key expected ':'"),
         ("a: [\n".to_owned(), "`PROJECT:1` is not valid YAML: unclosed bracket '['"),
-        ("a: \"\n".to_owned(), "`PROJECT:2` is not valid YAML: invalid indentation in multiline quoted scalar"),
+        ("a: \"\n".to_owned(), "`PROJECT:1` is not valid YAML: unclosed quote"),
     ] {
         let problem = Project::parse(&text).unwrap_err();
         assert_eq!(problem.message, expected, "{text}");

@@ -28,6 +28,7 @@ mod manager_api;
 mod manager_source;
 mod peer;
 mod plan;
+mod prose;
 pub(crate) mod rbac;
 mod rbac_bytes;
 mod rbac_derive;

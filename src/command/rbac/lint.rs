@@ -95,20 +95,20 @@ pub(super) fn report(outcome: Outcome, diagnostics: Diagnostics) -> Report {
     Report { outcome, changes: Vec::new(), diagnostics, next: String::new() }
 }
 
-/// What the exit code tells of. That a call could not be followed is no fault of the permissions.
+/// Findings that decide the exit code. A call that could not be followed is not an error of the permissions.
 fn is_finding(found: &diagnostic::Diagnostic) -> bool {
     let says_only = [diagnostic::Code::RbacElsewhere, diagnostic::Code::RbacNotFollowed].contains(&found.code);
     found.code.severity() < Severity::Note && !says_only
 }
 
-/// What a report is about.
+/// The subject of a report.
 #[derive(Debug, Clone, Copy)]
 struct Judged {
     /// Only some files: what others use is not asked.
     in_paths: bool,
-    /// How many calls could not be followed.
+    /// The number of calls that could not be followed.
     open: usize,
-    /// How many others are covered by markers in their files.
+    /// The number of other such calls, which markers in their files cover.
     named: usize,
 }
 
@@ -142,7 +142,7 @@ fn is_of_doubts(found: &diagnostic::Diagnostic, doubts: &[Doubt]) -> bool {
     doubts.iter().any(|doubt| *found == doubt.diagnostic(false))
 }
 
-/// Who the operator is among those that files bind roles to.
+/// The operator among the subjects that files bind roles to.
 pub(super) enum Operator {
     /// The only one.
     Bound,
@@ -152,7 +152,7 @@ pub(super) enum Operator {
     User(String),
 }
 
-/// What is declared, and what is known about it.
+/// The declared permissions, with their origin.
 #[derive(Default)]
 pub(super) struct Declared {
     pub(super) grants: Vec<Grant>,
@@ -224,7 +224,7 @@ const METRICS: &str = "metrics-auth-role";
 const KEEPS: &str = "--webhook-secret";
 const CERTIFICATES: [&str; 2] = ["webhook-cert-role", "webhook-ca-role"];
 
-/// What the manager does not need with the flags that config/ sets.
+/// Permissions that the manager does not need with the flags that config/ sets.
 fn waived(manifests: &Manifests) -> Vec<&'static str> {
     let elects = manifests.has_flag("--leader-elect") && !manifests.binds("leader-for-life-role");
     let asks = manifests.has_flag("--metrics-bind-address") && !manifests.has_flag("--metrics-secure=false");
@@ -244,7 +244,7 @@ fn webhooks() -> impl Iterator<Item = Permission> {
     })
 }
 
-/// What the manager requests with the flags that config/ sets: an election for life reads nodes only to take over.
+/// Permissions that the manager uses with the flags that config/ sets: an election for life reads nodes only to take over.
 /// See `templates/init/config/components/leader-for-life`.
 fn leader_for_life(manifests: &Manifests) -> Vec<Permission> {
     let needed: [(&str, &[_]); 2] = [
@@ -268,7 +268,7 @@ fn allows(grants: &[Grant]) -> Vec<Allow> {
     files.values().flat_map(|file| Allow::in_yaml(file)).collect()
 }
 
-/// What `--fix` adds markers for, and what it can't: the file is not one of the project, a role has it, or a comment allows
+/// Permissions for which `--fix` adds markers, and others for which it cannot: the file is not one of the project, a role has it, or a comment allows
 /// that it is missing.
 fn fixable(missing: &[Missing], code: &Code) -> (Vec<Missing>, Vec<Missing>) {
     let fixable = |missing: &Missing| {

@@ -15,7 +15,7 @@ fn kind(kind: &str) -> String {
     format!(
         "/// A thing. It has a size.\n#[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]\n\
          #[kube(group = \"example.com\", version = \"v1\", kind = \"{kind}\")]\npub struct {kind}Spec {{\n    \
-         /// How big. In metres, up to\n    /// a limit\n    pub size: i32,\n}}\n"
+         /// The size. In metres, up to\n    /// a limit\n    pub size: i32,\n}}\n"
     )
 }
 
@@ -209,7 +209,10 @@ fn stdout_has_documents_and_nothing_else() {
     let crd = "kind: CustomResourceDefinition";
     assert_eq!(starts, ["---", crd, "---", crd, "---", "kind: ClusterRole"]);
     let descriptions: Vec<&str> = all.lines().filter(|line| line.contains("description:")).map(str::trim).collect();
-    assert_eq!(descriptions[..3], ["description: Auto-gener...", "description: A thing.", "description: How big."][..]);
+    assert_eq!(
+        descriptions[..3],
+        ["description: Auto-gener...", "description: A thing.", "description: The size."][..]
+    );
 }
 
 /// The other tool owns `config/`. Below the project's root its PROJECT file does not apply.

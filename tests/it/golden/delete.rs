@@ -6,7 +6,7 @@ use snapbox::str;
 
 use crate::sandbox::{Sandbox, files};
 
-/// What can be created, and how it is deleted: what it needs before, the creation, the deletion.
+/// Each part that can be created: its name, the commands before it, its creation, its deletion.
 const PARTS: [(&str, &[&str], &str, &str); 14] = [
     (
         "a kind",

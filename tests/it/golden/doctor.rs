@@ -6,7 +6,7 @@ use snapbox::str;
 
 use crate::sandbox::{Run, Sandbox};
 
-/// What each program of a healthy machine prints.
+/// The output of each program of a healthy machine.
 const PROGRAMS: [(&str, &str); 6] = [
     ("rustc", "rustc 1.95.0 (abc 2026-04-14)\nhost: x86_64-unknown-linux-gnu"),
     ("cargo", "tool 1.9.0 (abc 2026-04-14)"),
