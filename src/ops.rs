@@ -17,6 +17,7 @@ pub(crate) mod git;
 pub(crate) mod init;
 mod known;
 pub(crate) mod manifests;
+pub(crate) mod rbac;
 mod replay;
 mod toolchain;
 pub(crate) mod update;

@@ -13,6 +13,7 @@ pub mod lint;
 pub mod marker;
 pub mod role;
 mod rule;
+pub(crate) mod rule_query;
 pub mod scope;
 
 use std::fmt::Display;

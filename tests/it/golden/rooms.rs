@@ -53,13 +53,11 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "command",
         &[
-            "api",
             "cli",
             "crd",
             "diagnostic",
             "edit",
             "engine",
-            "k8s",
             "ops",
             "plan",
             "project",
@@ -107,7 +105,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sha2", &["ops"]),
     ("similar", &["edit", "engine", "ops", "plan"]),
     ("strsim", &["rbac", "source"]),
-    ("syn", &["api", "command", "engine", "k8s", "rbac", "source"]),
+    ("syn", &["api", "engine", "k8s", "ops", "rbac", "source"]),
     ("tera", &["scaffold"]),
     ("manager_library", &["runtime"]),
     ("toml_edit", &["edit", "engine", "runtime", "source"]),
