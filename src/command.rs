@@ -34,7 +34,6 @@ mod olm;
 mod outcome;
 mod rbac;
 mod scorecard;
-mod stream;
 mod update;
 mod usage;
 mod version;

@@ -1,6 +1,8 @@
 //! The work behind commands, without clap and without a terminal. An operation takes a struct of options, and returns a value
 //! with findings. The command in [`crate::command`] maps its arguments, calls the operation and reports.
 
+pub(crate) mod bundle;
+pub(crate) mod catalog;
 pub(crate) mod choice;
 pub(crate) mod create_api;
 pub(crate) mod create_webhook;
@@ -14,10 +16,13 @@ pub(crate) mod external;
 pub(crate) mod fetch;
 pub(crate) mod generate;
 pub(crate) mod git;
+pub(crate) mod helm;
 pub(crate) mod init;
+pub(crate) mod installer;
 mod known;
 pub(crate) mod manifests;
 pub(crate) mod rbac;
+mod rendered;
 mod replay;
 mod toolchain;
 pub(crate) mod update;

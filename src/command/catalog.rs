@@ -1,66 +1,21 @@
-//! `generate catalog`: bundles → a file-based catalog.
+//! `generate catalog`: arguments → [`CatalogOptions`].
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use anyhow::Result;
 
-use anyhow::{Context as _, Result};
-use serde_json::Value;
-
-use super::olm::{folder, place};
 use super::outcome::{Outcome, apply};
-use super::stream;
 use crate::cli::GenerateCatalogArgs;
-use crate::diagnostic::{Diagnostics, Problem, Severity};
-use crate::ops::shown_folder;
-use crate::plan::{Draft, RelPath};
-use crate::ship::olm::catalog::{self, Published};
-use crate::ship::olm::validate;
+use crate::ops::catalog::{self, CatalogOptions, PlannedCatalog};
+use crate::ops::{Findings, shown_folder};
 use crate::term::Term;
 
-const FILE: &str = "catalog.yaml";
-
 pub(super) fn run(args: &GenerateCatalogArgs, term: &mut Term) -> Result<Outcome> {
-    let (parent, root) = place(&args.output_dir)?;
-    let mut draft = Draft::open(&parent);
-    let mut found = Diagnostics::default();
-    let mut packages: BTreeMap<String, Vec<Published>> = BTreeMap::new();
-    for (dir, image) in &args.bundles {
-        let path = Path::new(dir);
-        if !path.is_dir() {
-            let problem = Problem::new(format!("there is no folder `{dir}`"));
-            return Err(problem.help("make it with `generate bundle`").into());
-        }
-        let folder = folder(path)?;
-        let of_folder = validate::validate(&folder, &BTreeSet::new(), None);
-        found.extend(of_folder.iter().filter(|found| found.code.severity() == Severity::Error).cloned().collect());
-        let (contents, _) = folder.read();
-        let published = Published { folder, contents, image: image.clone() };
-        packages.entry(published.package().to_owned()).or_default().push(published);
-    }
-    if !found.has_errors() {
-        for (package, bundles) in &packages {
-            let folder = format!("{root}/{package}");
-            let path = RelPath::new(format!("{folder}/{FILE}"))?;
-            let before: Vec<Value> = draft
-                .read(&path)?
-                .map(|text| serde_yaml::from_multiple(&text))
-                .transpose()
-                .map_err(|error| Problem::new(format!("`{path}` is no YAML: {error}")))?
-                .unwrap_or_default();
-            let text = catalog::catalog(
-                package,
-                &bundles.iter().collect::<Vec<_>>(),
-                &before,
-                args.default_channel.as_deref(),
-            )
-            .with_context(|| format!("cannot make `{}`", shown_folder(&args.output_dir)))?;
-            let files = BTreeMap::from([(FILE.to_owned(), text)]);
-            let help = "move it away, or choose another `--output-dir`";
-            stream::put(&mut draft, &folder, &files, catalog::is_generated, help)?;
-        }
-        draft.generate(RelPath::new(format!("{root}.Dockerfile"))?, catalog::dockerfile(&root));
-    }
-    let mut report = apply(draft, found, &args.write)?;
+    let options = CatalogOptions {
+        bundles: args.bundles.clone(),
+        default_channel: args.default_channel.clone(),
+        output_dir: args.output_dir.clone(),
+    };
+    let Findings { value: PlannedCatalog { draft, parent, root }, diagnostics } = catalog::run(&options)?;
+    let mut report = apply(draft, diagnostics, &args.write)?;
     report.next = format!("Build its image with: docker build -f {root}.Dockerfile -t IMAGE {}", shown_folder(&parent));
     report.show(&args.write, term)
 }

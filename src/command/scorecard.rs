@@ -3,10 +3,10 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::olm::folder;
 use super::outcome::{Outcome, Usage};
 use crate::cli::{DataFormat, ScorecardArgs};
 use crate::diagnostic::Problem;
+use crate::ops::bundle::folder;
 use crate::ship::olm::scorecard::{Test, Verdict};
 use crate::term::Term;
 

@@ -10,13 +10,12 @@ use serde_json::Value;
 
 use crate::diagnostic::Problem;
 use crate::plan::{Draft, RelPath};
-use crate::term::Term;
 
 /// The help for missing manifests of a project.
-pub(super) const RENDER: &str = "run `make build-installer` first, or name other manifests with `--manifests`";
+pub(crate) const RENDER: &str = "run `make build-installer` first, or name other manifests with `--manifests`";
 
 /// Reads the documents of a file, or of all YAML files below a folder. `-` is stdin. `help` explains how to create them.
-pub(super) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
+pub(crate) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
     let paths = if path.is_dir() {
         yaml_files(path)?.into_iter().map(|name| path.join(name)).collect()
     } else {
@@ -35,12 +34,12 @@ fn parse(text: &str, shown: &str) -> Result<Vec<Value>> {
 }
 
 /// Reads the objects of a stream, including the items of a `List`. `doing` describes the caller's step in errors.
-pub(super) fn objects(path: &Path, help: &str, doing: &str) -> Result<Vec<Value>> {
+pub(crate) fn objects(path: &Path, help: &str, doing: &str) -> Result<Vec<Value>> {
     objects_of(documents(path, help)?, doing)
 }
 
-/// Like [`objects`], for the output of a kustomization.
-pub(super) fn rendered(folder: &Path, help: &str, doing: &str, term: &mut Term) -> Result<Vec<Value>> {
+/// Like [`objects`], for the output of a kustomization. `say` gets the command that renders it.
+pub(crate) fn rendered(folder: &Path, help: &str, doing: &str, say: &mut dyn FnMut(&str)) -> Result<Vec<Value>> {
     let shown = folder.display();
     if !folder.join("kustomization.yaml").is_file() {
         return Err(Problem::new(format!("`{shown}` has no `kustomization.yaml`")).help(help).into());
@@ -55,7 +54,7 @@ pub(super) fn rendered(folder: &Path, help: &str, doing: &str, term: &mut Term) 
             let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             return Err(Problem::new(format!("`{program} {verb} {shown}` failed: {why}")).into());
         }
-        term.status(&format!("rendered: {program} {verb} {shown}"));
+        say(&format!("rendered: {program} {verb} {shown}"));
         return objects_of(parse(&String::from_utf8_lossy(&output.stdout), &shown.to_string())?, doing);
     }
     let problem = Problem::new(format!("cannot render `{shown}`: neither `kubectl` nor `kustomize` is in PATH"));
@@ -64,20 +63,6 @@ pub(super) fn rendered(folder: &Path, help: &str, doing: &str, term: &mut Term) 
             "install one, or pipe what renders it: `kubectl kustomize {shown} | memcached-sdk generate bundle`"
         ))
         .into())
-}
-
-/// Returns true if stdin is a pipe or a file, and neither a terminal nor `/dev/null`.
-pub(super) fn is_piped() -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt as _;
-        let is_stream = |kind: std::fs::FileType| kind.is_fifo() || kind.is_file() || kind.is_socket();
-        std::fs::metadata("/dev/stdin").is_ok_and(|stdin| is_stream(stdin.file_type()))
-    }
-    #[cfg(not(unix))]
-    {
-        !std::io::stdin().is_terminal()
-    }
 }
 
 fn objects_of(documents: Vec<Value>, doing: &str) -> Result<Vec<Value>> {
@@ -117,7 +102,7 @@ fn read(path: &Path, help: &str) -> Result<String> {
 
 /// Plans files below `folder`. Generated files are replaced, and removed when their object is gone. Another file at one of the
 /// paths is an error with `help`.
-pub(super) fn put(
+pub(crate) fn put(
     draft: &mut Draft,
     folder: &str,
     files: &BTreeMap<String, String>,
@@ -146,14 +131,14 @@ pub(super) fn put(
 }
 
 /// Lists the YAML files below a folder, sorted by path.
-pub(super) fn yaml_files(folder: &Path) -> Result<Vec<String>> {
+pub(crate) fn yaml_files(folder: &Path) -> Result<Vec<String>> {
     let mut files = files(folder)?;
     files.retain(|path| Path::new(path).extension().is_some_and(|extension| extension == "yaml"));
     Ok(files)
 }
 
 /// Lists the files below a folder, sorted by path. A missing folder has no files.
-pub(super) fn files(folder: &Path) -> Result<Vec<String>> {
+pub(crate) fn files(folder: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     if !folder.is_dir() {
         return Ok(files);

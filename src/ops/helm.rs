@@ -1,0 +1,89 @@
+//! `generate helm`: rendered manifests → a chart.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::{Findings, rendered};
+use crate::diagnostic::Problem;
+use crate::edit::merge::merge;
+use crate::plan::{Draft, IfExists, RelPath};
+use crate::scaffold;
+use crate::scaffold::context::ChartContext;
+use crate::ship::chart::{self, Chart};
+
+/// The folder of the chart in the output folder.
+pub(crate) const FOLDER: &str = "chart";
+
+/// Options of `generate helm`.
+#[derive(Debug, Clone)]
+pub(crate) struct HelmOptions {
+    /// The manifests; `-` is stdin.
+    pub(crate) manifests: PathBuf,
+    /// The folder that gets the chart.
+    pub(crate) output_dir: PathBuf,
+    /// Overwrites scaffolded files that exist with other text.
+    pub(crate) force: bool,
+}
+
+/// The planned chart.
+pub(crate) struct PlannedChart {
+    pub(crate) draft: Draft,
+    pub(crate) name: String,
+    /// The namespace of the objects, if they have one.
+    pub(crate) namespace: Option<String>,
+}
+
+/// Plans a chart of the manifests.
+pub(crate) fn run(options: &HelmOptions) -> Result<Findings<PlannedChart>> {
+    let doing = format!("cannot make a chart of `{}`", options.manifests.display());
+    let objects = rendered::objects(&options.manifests, rendered::RENDER, &doing)?;
+    let chart = chart::chart(&objects).context(doing)?;
+    let mut draft = Draft::open(&options.output_dir);
+    let context = ChartContext {
+        name: chart.name.clone(),
+        longest: chart.longest,
+        account_suffix: chart.account_suffix.clone(),
+        has_crds: chart.templates.keys().any(|path| path.starts_with("crd/")),
+    };
+    let if_exists = if options.force { IfExists::Overwrite } else { IfExists::Skip };
+    scaffold::chart(&mut draft, FOLDER, &context, if_exists)?;
+    rendered::put(
+        &mut draft,
+        &format!("{FOLDER}/templates"),
+        &chart.templates,
+        chart::is_generated,
+        "move it to a folder of your own, such as templates/custom",
+    )?;
+    put_values(&mut draft, &chart, options.force)?;
+    let Chart { name, namespace, found, .. } = chart;
+    Ok(Findings { value: PlannedChart { draft, name, namespace }, diagnostics: found })
+}
+
+/// Changes of the author in values.yaml stay: new values are merged into it, from the defaults that it was made of.
+fn put_values(draft: &mut Draft, chart: &Chart, force: bool) -> Result<()> {
+    let [base, values, schema] =
+        [".values.yaml", "values.yaml", "values.schema.json"].map(|name| RelPath::new(format!("{FOLDER}/{name}")));
+    let (base, values) = (base?, values?);
+    match (draft.read(&values)?, draft.read(&base)?) {
+        (Some(theirs), before) if !force => {
+            let before = before.unwrap_or_else(|| theirs.clone());
+            let merged = merge(&before, &chart.values, &theirs).text;
+            let parse = |text: &str| serde_yaml::from_str::<Value>(text);
+            let there = parse(&merged).map_err(|error| Problem::new(format!("`{values}` is no YAML: {error}")))?;
+            let missing = chart::missing(&parse(&chart.values).unwrap_or_default(), &there);
+            if !missing.is_empty() {
+                let problem = Problem::new(format!("`{values}` lacks {}", missing.join(", ")));
+                let help =
+                    format!("add them as `{base}` has them, or take your values.yaml away and run the command again");
+                return Err(problem.help(help).into());
+            }
+            draft.edit(&values, |_| Ok(merged))?;
+        }
+        _ => draft.scaffold(values, chart.values.clone(), IfExists::Overwrite),
+    }
+    draft.generate(base, chart.values.clone());
+    draft.generate(schema?, chart.schema.clone());
+    Ok(())
+}
