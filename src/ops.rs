@@ -21,6 +21,7 @@ pub(crate) mod init;
 pub(crate) mod installer;
 mod known;
 pub(crate) mod manifests;
+pub(crate) mod migrate;
 pub(crate) mod rbac;
 mod rendered;
 mod replay;
