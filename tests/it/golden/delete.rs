@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use snapbox::str;
 
-use crate::sandbox::{Sandbox, files};
+use crate::sandbox::Sandbox;
 
 /// Each part that can be created: its name, the commands before it, its creation, its deletion.
 const PARTS: [(&str, &[&str], &str, &str); 14] = [
@@ -138,47 +138,41 @@ fn creating_and_deleting_changes_no_byte() {
     for flags in ["", "--multigroup --namespaced"] {
         for (name, before, create, delete) in PARTS {
             let sandbox = project(flags, before);
-            let expected = files(sandbox.root());
+            let expected = sandbox.files();
             sandbox.run(create).success();
             sandbox.run(delete).success();
-            assert_same(&format!("{name}, init {flags}"), &files(sandbox.root()), &expected);
+            assert_same(&format!("{name}, init {flags}"), &sandbox.files(), &expected);
         }
     }
 }
 
+/// Edits of an author, next to lines of the scaffold.
+fn edit(sandbox: &Sandbox) {
+    sandbox.replace("Makefile", ".PHONY: all\n", "# mine\n.PHONY: all\n");
+    sandbox.replace("src/main.rs", "    manager\n", "    // mine\n    manager\n");
+    sandbox.replace(
+        "src/api/v1/other.rs",
+        "pub struct OtherSpec {\n",
+        "pub struct OtherSpec {\n    /// Mine\n    pub mine: String,\n\n",
+    );
+    sandbox.replace("Cargo.toml", "[dependencies]\n", "[dependencies]\nanyhow = \"1\" # mine\n");
+    sandbox.replace("config/samples/kustomization.yaml", "resources:\n", "# mine\nresources:\n");
+    generate(sandbox);
+}
+
 #[test]
-fn what_was_created_before_and_after_stays() {
+fn what_was_created_or_edited_elsewhere_stays() {
     for (name, before, create, delete) in PARTS {
+        let created_after = project("", &[before, &[create, OTHER]].concat());
+        created_after.run(delete).success();
         let expected = project("", &[before, &[OTHER]].concat());
-        for order in [[OTHER, create], [create, OTHER]] {
-            let sandbox = project("", &[before, &order[..]].concat());
-            sandbox.run(delete).success();
-            assert_same(&format!("{name}, after {order:?}"), &files(sandbox.root()), &files(expected.root()));
-        }
-    }
-}
+        assert_same(&format!("{name}, created before"), &created_after.files(), &expected.files());
 
-#[test]
-fn edits_elsewhere_stay() {
-    let edits = |sandbox: &Sandbox| {
-        sandbox.replace("Makefile", ".PHONY: all\n", "# mine\n.PHONY: all\n");
-        sandbox.replace("src/main.rs", "    manager\n", "    // mine\n    manager\n");
-        sandbox.replace(
-            "src/api/v1/other.rs",
-            "pub struct OtherSpec {\n",
-            "pub struct OtherSpec {\n    /// Mine\n    pub mine: String,\n\n",
-        );
-        sandbox.replace("Cargo.toml", "[dependencies]\n", "[dependencies]\nanyhow = \"1\" # mine\n");
-        sandbox.replace("config/samples/kustomization.yaml", "resources:\n", "# mine\nresources:\n");
-        generate(sandbox);
-    };
-    for (name, before, create, delete) in PARTS {
-        let (sandbox, expected) =
-            (project("", &[before, &[OTHER, create]].concat()), project("", &[before, &[OTHER]].concat()));
-        edits(&sandbox);
-        edits(&expected);
-        sandbox.run(delete).success();
-        assert_same(name, &files(sandbox.root()), &files(expected.root()));
+        let edited = project("", &[before, &[OTHER, create]].concat());
+        edit(&edited);
+        edited.run(delete).success();
+        edit(&expected);
+        assert_same(&format!("{name}, created after, with edits"), &edited.files(), &expected.files());
     }
 }
 
