@@ -69,7 +69,7 @@ pub(crate) fn run(draft: &mut Draft, options: &DeleteOptions) -> Result<Findings
         found.extend(manifests::manifests(draft, &project)?);
     }
     if project.find(&resource).is_none_or(|left| left.api.is_none()) && resource.api.is_some() {
-        found.extend(still_named(draft, &resource)?);
+        found.extend(still_named(draft, &resource, project.multigroup)?);
     }
     Ok(Findings { value: in_clusters(&options.deletion, &project, &resource), diagnostics: found })
 }
@@ -252,10 +252,13 @@ fn prune(project: &mut Project) {
 }
 
 /// Warns of files that name the deleted type: they do not compile.
-fn still_named(draft: &Draft, resource: &Resource) -> Result<Diagnostics> {
+fn still_named(draft: &Draft, resource: &Resource, multigroup: bool) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     let name = resource.kind_type();
-    let module = format!("{}::", resource.version_module());
+    let mut modules = resource.api_modules(multigroup);
+    // Paths may go through the module of the kind or not.
+    modules.pop();
+    let module = format!("{}::", modules.join("::"));
     for path in rust_files(draft.root()) {
         let path = RelPath::new(path)?;
         let Some(text) = draft.read(&path)? else { continue };

@@ -350,13 +350,6 @@ fn a_version_that_is_no_longer_stored_goes_with_its_conversion() {
     generate(&sandbox);
     sandbox.run("delete version --version v1 --kind Memcached").code(1);
     sandbox.run("delete version --version v1 --kind Memcached --discard").success().stderr(str![[r#"
-warning[still-named]: `src/api/v2/memcached.rs` still names `Memcached`
-  --> src/api/v2/memcached.rs:13:13
-   |
-13 |     kind = "Memcached",
-   |             ^^^^^^^^^
-   |
-   = help: remove or change this code
 16 updated, 26 removed, 1 unchanged
 
 Clusters may store objects in this version; `["v1"]` must not be in:
