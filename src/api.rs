@@ -35,10 +35,10 @@ use crate::source::{ItemRef, SourceTree};
 
 pub use custom_resource::Api;
 pub(crate) use custom_resource::{plural, plural_of};
-pub use declared::{Declared, declared, names};
+pub use declared::{DeclaredApi, declared, names};
 pub use dependency::new_releases;
 use describe::{Describer, read};
-use types::Scope;
+use types::TypeScope;
 
 /// Every custom resource version that the package declares, in the order of the source.
 pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
@@ -50,7 +50,8 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
 /// Hands over the same versions as [`all`], each as soon as it is read.
 pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
     let (declared, mut diagnostics) = declared(tree);
-    let declared: Vec<Declared> = declared.into_iter().filter(|declared| k8s::is_chosen(tree, declared.item)).collect();
+    let declared: Vec<DeclaredApi> =
+        declared.into_iter().filter(|declared| k8s::is_chosen(tree, declared.item)).collect();
     let releases = dependency::releases(tree);
     if !declared.is_empty()
         && let Some(diagnostic) = dependency::gate(tree)
@@ -63,7 +64,7 @@ pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
             return diagnostics;
         }
     }
-    for Declared { item, doubt } in declared {
+    for DeclaredApi { item, doubt } in declared {
         let name = || k8s::custom_resource(tree, item).map(|resource| resource.name());
         if let Some(doubt) = doubt {
             diagnostics.push(doubt.about(name()));
@@ -78,7 +79,7 @@ pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
 }
 
 fn api(tree: &SourceTree, item: ItemRef, releases: Releases) -> (Option<Api>, Diagnostics) {
-    let scope = Scope::module(tree.module(item));
+    let scope = TypeScope::module(tree.module(item));
     let mut describer = Describer::new(tree, releases);
     let api = read(&mut describer, &scope, item);
     let clean = !describer.diagnostics.has_errors();
@@ -87,5 +88,5 @@ fn api(tree: &SourceTree, item: ItemRef, releases: Releases) -> (Option<Api>, Di
 
 /// Reads a custom resource version whose CRD comes from another engine. Its schema may lack parts.
 pub fn understood(tree: &SourceTree, item: ItemRef) -> Option<Api> {
-    read(&mut Describer::new(tree, dependency::releases(tree)), &Scope::module(tree.module(item)), item).ok()
+    read(&mut Describer::new(tree, dependency::releases(tree)), &TypeScope::module(tree.module(item)), item).ok()
 }

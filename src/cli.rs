@@ -19,7 +19,7 @@ pub mod early;
 pub mod peers;
 
 use self::early::{AddCommand, BuildArgs, RunArgs, UpCommand};
-use self::peers::{CreateFlags, InitFlags, Named, Plugin};
+use self::peers::{CreateFlags, InitFlags, PeerPlugin, Plugin};
 
 /// The exit codes, as `--help` lists them. Scripts rely on them.
 const EXIT_CODES: &str = "\
@@ -337,7 +337,7 @@ pub struct PartArgs {
     /// Further parts; NAME=false takes one back. helm: targets of make, and a workflow, for the Helm chart; grafana: dashboards;
     /// olm: targets of make for a bundle and a catalog of the Operator Lifecycle Manager
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Plugin::parse)]
-    pub plugins: Vec<Named>,
+    pub plugins: Vec<PeerPlugin>,
 }
 
 fn manager_source(text: &str) -> Result<ManagerSource, String> {

@@ -25,14 +25,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::Version;
 use serde_json::{Value, json};
 
-use self::walk::Path;
+use self::walk::SchemaPath;
 use crate::api::{self, Api};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::k8s::kind_name;
 use crate::parallel;
 use crate::project::crd_names::{self, CrdNames};
-use crate::schema::release::Change;
-use crate::schema::{self, Failure, FieldOrigins};
+use crate::schema::release::ReleaseChange;
+use crate::schema::{self, FieldOrigins, SchemaFailure};
 use crate::source::SourceTree;
 
 /// A CRD with its file name.
@@ -69,7 +69,7 @@ impl Crd {
     }
 
     /// The source place of a part of a version's schema: the field, or else the type.
-    pub fn place(&self, version: &str, path: &Path) -> Option<&Origin> {
+    pub fn place(&self, version: &str, path: &SchemaPath) -> Option<&Origin> {
         let declared = self.declared.get(version)?;
         declared.origins.find(path.fields()).or(Some(&declared.origin))
     }
@@ -104,14 +104,14 @@ impl From<&Api> for Declaration {
 
 /// A version of a kind: the result of `crd()` of its type.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Definition {
+pub struct CrdDefinition {
     /// The object with a single version, in [`canonical`] form.
     pub value: Value,
     /// The declaration in the source.
     pub declared: Option<Declaration>,
 }
 
-impl Definition {
+impl CrdDefinition {
     fn of(api: &Api) -> Result<Self, Diagnostic> {
         let value = single(api).map_err(|why| why.about(kind_name(&api.kind, &api.group)))?;
         Ok(Self { value, declared: Some(api.into()) })
@@ -163,9 +163,9 @@ impl Definition {
 
 /// All custom resource versions that the package declares. Reads the source on demand and uses all cores. The second
 /// diagnostics are those of newly read files.
-pub fn read_definitions(tree: &mut SourceTree) -> ((Vec<Definition>, Diagnostics), Diagnostics) {
+pub fn read_definitions(tree: &mut SourceTree) -> ((Vec<CrdDefinition>, Diagnostics), Diagnostics) {
     let (answers, (mut diagnostics, syntax)) = parallel::answers(
-        |api: Api| Definition::of(&api),
+        |api: Api| CrdDefinition::of(&api),
         |queue| {
             tree.settle(|tree| {
                 queue.clear();
@@ -237,8 +237,8 @@ pub fn file_name(crd: &Value) -> String {
 }
 
 /// Merges versions into a CRD per kind, ordered by file name.
-pub fn merge(definitions: Vec<Definition>) -> (Vec<Crd>, Diagnostics) {
-    let mut kinds: BTreeMap<(String, String), Vec<Definition>> = BTreeMap::new();
+pub fn merge(definitions: Vec<CrdDefinition>) -> (Vec<Crd>, Diagnostics) {
+    let mut kinds: BTreeMap<(String, String), Vec<CrdDefinition>> = BTreeMap::new();
     for definition in definitions {
         let (group, kind, _) = definition.key();
         kinds.entry((group.to_owned(), kind.to_owned())).or_default().push(definition);
@@ -319,7 +319,7 @@ fn first_in(origin: Option<&Origin>) -> String {
         .map_or_else(String::new, |origin| format!(", the first in {} on line {}", origin.path, origin.line_column().0))
 }
 
-fn contradictions(versions: &[Definition]) -> Diagnostics {
+fn contradictions(versions: &[CrdDefinition]) -> Diagnostics {
     let mut found = Diagnostics::default();
     let kind = versions[0].kind();
     for (index, definition) in versions.iter().enumerate() {
@@ -353,7 +353,7 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
             }
         }
     }
-    let stored: Vec<&str> = versions.iter().filter(|one| one.is_stored()).map(Definition::version).collect();
+    let stored: Vec<&str> = versions.iter().filter(|one| one.is_stored()).map(CrdDefinition::version).collect();
     let (message, help) = match stored.as_slice() {
         [_] => return found,
         [] => (format!("`{kind}` has no storage version"), "remove `storage = false` from one version"),
@@ -368,7 +368,7 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
 }
 
 /// Merges versions: names and metadata of the stored version, versions by their priority in the API server.
-fn one(mut versions: Vec<Definition>) -> Option<Crd> {
+fn one(mut versions: Vec<CrdDefinition>) -> Option<Crd> {
     versions.sort_by_key(|one| Reverse(Version::parse(one.version()).priority()));
     let stored = versions.iter().find(|one| one.is_stored())?;
     let mut value = stored.value.clone();
@@ -412,9 +412,9 @@ fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
     })
 }
 
-/// Since [`Change::AbsentLists`], an empty list is absent.
+/// Since [`ReleaseChange::AbsentLists`], an empty list is absent.
 fn some<T: Clone>(api: &Api, list: &[T]) -> Option<Vec<T>> {
-    (!list.is_empty() || !api.releases.has(Change::AbsentLists)).then(|| list.to_vec())
+    (!list.is_empty() || !api.releases.has(ReleaseChange::AbsentLists)).then(|| list.to_vec())
 }
 
 fn version(api: &Api, schema: Option<JSONSchemaProps>) -> CustomResourceDefinitionVersion {
@@ -434,32 +434,32 @@ fn version(api: &Api, schema: Option<JSONSchemaProps>) -> CustomResourceDefiniti
         served: api.served,
         storage: api.storage,
         subresources: match subresources {
-            None if !api.releases.has(Change::AbsentLists) => Some(CustomResourceSubresources::default()),
+            None if !api.releases.has(ReleaseChange::AbsentLists) => Some(CustomResourceSubresources::default()),
             subresources => subresources,
         },
     }
 }
 
-fn explain(api: &Api, failure: &Failure) -> Diagnostic {
+fn explain(api: &Api, failure: &SchemaFailure) -> Diagnostic {
     let culprit = match failure {
-        Failure::NotStructural { culprit, .. } => *culprit,
-        Failure::NotProps(_) | Failure::Recursive | Failure::TooLarge => None,
+        SchemaFailure::NotStructural { culprit, .. } => *culprit,
+        SchemaFailure::NotProps(_) | SchemaFailure::Recursive | SchemaFailure::TooLarge => None,
     };
     let declared = api.types.iter().find(|(id, ..)| Some(*id) == culprit);
     let (name, origin) = declared.map_or((&api.kind, &api.origin), |(_, name, origin)| (name, origin));
     let diagnostic = match failure {
-        Failure::NotStructural { panic, .. } => {
+        SchemaFailure::NotStructural { panic, .. } => {
             let (why, help) = reason(panic)
                 .unwrap_or((format!("`{panic}`"), "change the type, or describe it with `#[schemars(with = \"…\")]`"));
             Diagnostic::new(Code::NotStructural, format!("kube cannot build a structural schema for `{name}`: {why}"))
                 .help(help)
         }
-        Failure::NotProps(error) => Diagnostic::new(
+        SchemaFailure::NotProps(error) => Diagnostic::new(
             Code::NotStructural,
             format!("the schema of `{name}` is not a valid OpenAPI v3 schema for a CRD: {error}"),
         )
         .help("check the values of `extend(…)`: one of them has the wrong type"),
-        Failure::Recursive => Diagnostic::new(
+        SchemaFailure::Recursive => Diagnostic::new(
             Code::RecursiveType,
             format!("the schema of `{name}` is recursive, which a CRD cannot express"),
         )
@@ -467,7 +467,7 @@ fn explain(api: &Api, failure: &Failure) -> Diagnostic {
             "give types of one module different names, also those of `rename`, which schemars takes for the same type \
              inside of each other; describe a type inside of itself with `#[schemars(with = \"serde_json::Value\")]`",
         ),
-        Failure::TooLarge => Diagnostic::new(
+        SchemaFailure::TooLarge => Diagnostic::new(
             Code::SchemaSize,
             format!("the schema of `{name}` is too large for the API server: each use of a type is written in full"),
         )

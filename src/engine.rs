@@ -1,7 +1,7 @@
 //! Selects the engine that determines the CRDs: the source, read with syn in milliseconds, or the compiler, which runs
 //! `crd()`.
 //!
-//! Input: a source tree and a [`Request`]. Output: an [`Answer`] with the CRDs; findings go to the caller's
+//! Input: a source tree and a [`EngineRequest`]. Output: an [`EngineAnswer`] with the CRDs; findings go to the caller's
 //! diagnostics. The compiler gets all types of a package at once, so the CRDs of a run come from one engine. Must stay
 //! true: nothing here writes to the project; build files for cargo are in the target folder, see [`scratch`].
 
@@ -19,10 +19,10 @@ mod reason;
 mod scratch;
 mod shadow;
 
-use self::compare::Comparison;
+use self::compare::EngineComparison;
 pub(crate) use self::crd_calls::crd_calls;
 use self::question::Compiled;
-pub use self::question::{Answer, Engine, Request};
+pub use self::question::{Engine, EngineAnswer, EngineRequest};
 pub(crate) use self::reason::{is_for_the_compiler, listed};
 use crate::api;
 use crate::crd;
@@ -30,7 +30,12 @@ use crate::diagnostic::{Code, Diagnostics};
 use crate::source::SourceTree;
 
 /// The CRDs of a package. Extends the diagnostics `found`; reports slow steps to `say`.
-pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, say: &mut dyn FnMut(&str)) -> Answer {
+pub fn crds(
+    tree: &mut SourceTree,
+    request: &EngineRequest,
+    found: &mut Diagnostics,
+    say: &mut dyn FnMut(&str),
+) -> EngineAnswer {
     // The compiler would report the same errors.
     let broken = found.has_errors();
     if request.verify && !broken {
@@ -56,13 +61,13 @@ pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, s
     if request.engine == Engine::Auto && !broken && is_for_the_compiler(&refused) {
         match Compiled::ask(tree, request, |tree| reason::explain(&refused, tree), say) {
             Ok(compiled) => {
-                let comparison = Comparison { tree, read: &read, refused: &refused, compiled: &compiled };
+                let comparison = EngineComparison { tree, read: &read, refused: &refused, compiled: &compiled };
                 let verified = if new.is_empty() || reason::is_of_another_release(&refused) {
                     Vec::new()
                 } else {
                     comparison.run(new, Code::ReleaseDiffers, found, say)
                 };
-                return Answer { verified, ..compiled.merge(found) };
+                return EngineAnswer { verified, ..compiled.merge(found) };
             }
             Err(why) => refused.extend(why),
         }
@@ -73,5 +78,5 @@ pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, s
         say(&text);
     }
     found.extend(refused);
-    Answer { crds, ..Answer::default() }
+    EngineAnswer { crds, ..EngineAnswer::default() }
 }

@@ -21,7 +21,7 @@ use crate::source::{
 };
 
 pub use self::custom_resource::{CustomResource, kind_name};
-use self::generated::Generated;
+use self::generated::GeneratedModule;
 pub use self::generated::GeneratedType;
 
 /// The facts for name resolution in a crate that uses kube.
@@ -97,7 +97,7 @@ pub fn openapi(tree: &SourceTree, module: ModuleId) -> Result<(&Dependency, &str
 /// sources from a missing feature.
 pub fn modules(tree: &SourceTree, version: &Version, feature: &str) -> Result<PathBuf, Unread> {
     let workspace = &tree.manifest().workspace;
-    tree.cache::<Generated>().folder(workspace, version, feature).ok_or_else(|| {
+    tree.cache::<GeneratedModule>().folder(workspace, version, feature).ok_or_else(|| {
         match CargoManifest::fetched(workspace, "k8s-openapi", version) {
             Some(_) => Unread::Other("k8s-openapi has no modules for the enabled version feature"),
             None => tree.lacks("k8s-openapi", version),
@@ -107,5 +107,5 @@ pub fn modules(tree: &SourceTree, version: &Version, feature: &str) -> Result<Pa
 
 /// A type of k8s-openapi by its path below a folder of modules.
 pub fn generated_type(tree: &SourceTree, dir: &Path, path: &[String]) -> Option<Rc<GeneratedType>> {
-    tree.cache::<Generated>().get(dir, path)
+    tree.cache::<GeneratedModule>().get(dir, path)
 }

@@ -72,4 +72,4 @@ impl<T> From<(T, Diagnostics)> for Findings<T> {
 /// The options contradict each other or the source, in a way that clap can't see.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub(crate) struct Usage(#[from] pub(crate) Problem);
+pub(crate) struct UsageError(#[from] pub(crate) Problem);

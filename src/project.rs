@@ -30,7 +30,7 @@ pub use resource::{Controllers, Resource, ResourceApi};
 use crd_names::CrdNames;
 use manager::ManagerSource;
 use name::{ControllerName, Domain, Namespace, ProjectName};
-use parts::Parts;
+use parts::ProjectParts;
 
 pub(crate) const LAYOUT: &str = "rust.memcached-sdk.dev/v1";
 /// The key below `plugins` with the options of `create api --image`.
@@ -70,7 +70,7 @@ pub struct Project {
     /// `None` means that the project is its own workspace.
     pub workspace: Option<String>,
     /// The optional parts that are enabled, stored below `plugins`.
-    pub parts: Parts,
+    pub parts: ProjectParts,
     /// The resources in creation order.
     pub resources: Vec<Resource>,
     /// Unknown fields, preserved.
@@ -93,7 +93,7 @@ impl Project {
             license: None,
             manager: ManagerSource::DEFAULT,
             workspace: None,
-            parts: Parts::default(),
+            parts: ProjectParts::default(),
             resources: Vec::new(),
             unknown: Map::new(),
         }

@@ -18,7 +18,7 @@ pub mod scope;
 
 use std::fmt::Display;
 
-pub use self::rule::{Permission, PolicyRule, RequestScope, Target, Usage};
+pub use self::rule::{Permission, PolicyRule, RbacTarget, RbacUsage, RequestScope};
 pub(crate) use self::rule::{REQUEST_VERBS, REVIEWS, URL_VERBS, is_discovery, needed};
 
 /// The items in backticks, with commas between them.

@@ -13,11 +13,11 @@ use self::context::{
 use self::rustfmt::Formatted;
 use self::template::Rendered;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::edit::cargo_toml::{self, Dependency, Section};
+use crate::edit::cargo_toml::{self, DependencyEdit, Section};
 use crate::edit::{container, kustomization, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::project::Project;
-use crate::project::parts::{LeaderElection, Switch};
+use crate::project::parts::{LeaderElection, ProjectSwitch};
 
 pub(crate) mod context;
 pub(crate) mod manager;
@@ -28,7 +28,7 @@ pub(crate) mod webhook;
 /// Scaffolds a project without APIs, except for its PROJECT file and the manager.
 pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
     let mut found = put(draft, template::render("init", context)?, if_exists)?;
-    for (set, part) in [("grafana", Switch::Grafana), ("helm", Switch::Helm)] {
+    for (set, part) in [("grafana", ProjectSwitch::Grafana), ("helm", ProjectSwitch::Helm)] {
         if context.parts.contains(&part.key()) {
             found.extend(put(draft, template::render(set, context)?, if_exists)?);
         }
@@ -46,13 +46,13 @@ pub(crate) fn parts(draft: &mut Draft, project: &Project) -> Result<()> {
     let default = "config/default/kustomization.yaml";
     let mut uncomment =
         |path: &str, block: &str| draft.edit(&RelPath::new(path)?, |text| kustomization::uncomment(text, block));
-    if parts.on.contains(&Switch::Prometheus) {
+    if parts.on.contains(&ProjectSwitch::Prometheus) {
         uncomment(default, "- ../prometheus")?;
     }
-    if parts.on.contains(&Switch::NetworkPolicy) {
+    if parts.on.contains(&ProjectSwitch::NetworkPolicy) {
         uncomment(default, "- ../network-policy")?;
     }
-    if parts.on.contains(&Switch::MetricsCert) {
+    if parts.on.contains(&ProjectSwitch::MetricsCert) {
         uncomment(default, "- path: cert_metrics_manager_patch.yaml\n  target:\n    kind: Deployment")?;
         let check = "patches:\n- path: monitor_tls_patch.yaml\n  target:\n    kind: ServiceMonitor";
         uncomment("config/prometheus/kustomization.yaml", check)?;
@@ -60,7 +60,7 @@ pub(crate) fn parts(draft: &mut Draft, project: &Project) -> Result<()> {
     if parts.leader_election == LeaderElection::Life {
         uncomment(default, "components:\n- ../components/leader-for-life")?;
     }
-    if parts.on.contains(&Switch::MetricsCert) {
+    if parts.on.contains(&ProjectSwitch::MetricsCert) {
         // The server name that Prometheus verifies follows the Service's name and namespace.
         for Rendered { text: block, .. } in template::render("metrics-replacements", &ProjectContext::new(project))? {
             draft.edit(&RelPath::new(default)?, |text| kustomization::add_block(text, "replacements", &block))?;
@@ -151,23 +151,23 @@ pub(crate) fn api(
 }
 
 /// Dependencies of the types of an API.
-const API_DEPENDENCIES: [(Section, Dependency); 3] = [
+const API_DEPENDENCIES: [(Section, DependencyEdit); 3] = [
     (Section::Dependencies, dependency("schemars", "1")),
-    (Section::Dependencies, Dependency { features: &["derive"], ..dependency("serde", "1") }),
+    (Section::Dependencies, DependencyEdit { features: &["derive"], ..dependency("serde", "1") }),
     (Section::Dependencies, dependency("serde_json", "1")),
 ];
 
 /// Dependencies of the tests of a controller.
-const TEST_DEPENDENCIES: [(Section, Dependency); 2] = [
+const TEST_DEPENDENCIES: [(Section, DependencyEdit); 2] = [
     (Section::DevDependencies, dependency("serde_json", "1")),
-    (Section::DevDependencies, Dependency { features: &["macros"], ..dependency("tokio", "1") }),
+    (Section::DevDependencies, DependencyEdit { features: &["macros"], ..dependency("tokio", "1") }),
 ];
 
-const fn dependency<'a>(name: &'a str, version: &'a str) -> Dependency<'a> {
-    Dependency { name, version, default_features: true, features: &[] }
+const fn dependency<'a>(name: &'a str, version: &'a str) -> DependencyEdit<'a> {
+    DependencyEdit { name, version, default_features: true, features: &[] }
 }
 
-fn depend(draft: &mut Draft, dependencies: &[(Section, Dependency)]) -> Result<()> {
+fn depend(draft: &mut Draft, dependencies: &[(Section, DependencyEdit)]) -> Result<()> {
     let manifest = RelPath::new("Cargo.toml")?;
     for (section, dependency) in dependencies {
         draft.edit(&manifest, |text| cargo_toml::add_dependency(text, *section, dependency))?;

@@ -31,16 +31,16 @@ use serde_json::Value;
 pub use field_origins::FieldOrigins;
 pub(crate) use field_origins::field_origins;
 pub(crate) use graph::{
-    Bounds, Constraints, Container, Field, Graph, Merge, Meta, SchemaId, Shape, Tag, Type, Unknown, Validated, Variant,
-    VariantData,
+    Constraints, Container, Graph, Merge, Meta, NumberBounds, SchemaField, SchemaId, SchemaShape, Tag, Type, Unknown,
+    Validated, Variant, VariantData,
 };
 pub(crate) use quiet::quietly;
-pub(crate) use recipe::{Change, Edit, Recipe};
+pub(crate) use recipe::{Recipe, SchemaChange, SchemaEdit};
 pub(crate) use type_id::TypeId;
 
 /// The reason why `crd()` of the compiled type would panic.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum SchemaFailure {
     /// kube-core cannot make the schema structural.
     NotStructural {
         /// The smallest type of the user that shows the failure.
@@ -58,27 +58,27 @@ pub(crate) enum Failure {
 const MOST_PARTS: usize = 65_536;
 
 /// The schema of a root type, exactly as the code from kube-derive makes it.
-pub(crate) fn root(graph: &Arc<Graph>, root: TypeId) -> Result<JSONSchemaProps, Failure> {
+pub(crate) fn root(graph: &Arc<Graph>, root: TypeId) -> Result<JSONSchemaProps, SchemaFailure> {
     let mut sizes = vec![None; graph.types.len()];
     let long = (0..graph.types.len()).any(|at| graph.id_size(TypeId(at), &mut sizes) > MOST_PARTS);
     if long || graph.size(root) > MOST_PARTS {
-        return Err(Failure::TooLarge);
+        return Err(SchemaFailure::TooLarge);
     }
     let schema = run(graph, root).map_err(|panic| {
         let failing: Vec<TypeId> =
             graph.containers().map(|(id, _)| id).filter(|&id| id != root && run(graph, id).is_err()).collect();
         let culprit =
             failing.iter().copied().find(|&id| failing.iter().all(|&other| other == id || !graph.reaches(id, other)));
-        Failure::NotStructural { culprit, panic }
+        SchemaFailure::NotStructural { culprit, panic }
     })?;
     if contains_reference(&schema) {
-        return Err(Failure::Recursive);
+        return Err(SchemaFailure::Recursive);
     }
-    serde_json::from_value(schema).map_err(Failure::NotProps)
+    serde_json::from_value(schema).map_err(SchemaFailure::NotProps)
 }
 
 fn run(graph: &Arc<Graph>, root: TypeId) -> Result<Value, String> {
-    let make = || slot::with_root(graph, root, || generator().into_root_schema_for::<slot::Root>().to_value());
+    let make = || slot::with_root(graph, root, || generator().into_root_schema_for::<slot::SlotRoot>().to_value());
     let mut schema = quietly(make)?;
     structural::rewrite(&mut schema, graph.releases)?;
     Ok(schema)

@@ -42,7 +42,7 @@ mod workspace;
 
 pub use self::called::MethodCall;
 pub use self::cfg::{Cfg, CfgSet};
-pub use self::choice::Choice;
+pub use self::choice::SourceChoice;
 pub use self::comment::Comment;
 pub use self::ecosystem::{Derive, Ecosystem, Listed};
 pub(crate) use self::file::{clean, relative};

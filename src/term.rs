@@ -21,7 +21,7 @@ pub enum Verbosity {
 
 /// The reader of stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reader {
+enum StdoutReader {
     /// A file or a pipe.
     Program,
     /// A terminal without colours.
@@ -37,7 +37,7 @@ pub struct Term {
     input: Box<dyn BufRead>,
     verbosity: Verbosity,
     color: bool,
-    reader: Reader,
+    reader: StdoutReader,
     interactive: bool,
 }
 
@@ -56,9 +56,9 @@ impl Term {
             verbosity,
             color: io::stderr().is_terminal() && colors,
             reader: match io::stdout().is_terminal() {
-                true if colors => Reader::PersonWithColors,
-                true => Reader::Person,
-                false => Reader::Program,
+                true if colors => StdoutReader::PersonWithColors,
+                true => StdoutReader::Person,
+                false => StdoutReader::Program,
             },
             interactive: io::stdin().is_terminal() && io::stderr().is_terminal(),
         }
@@ -79,7 +79,7 @@ impl Term {
             input: Box::new(input),
             verbosity,
             color: false,
-            reader: Reader::Program,
+            reader: StdoutReader::Program,
             interactive,
         }
     }
@@ -98,7 +98,7 @@ impl Term {
     }
 
     pub(crate) fn is_for_people(&self) -> bool {
-        self.reader != Reader::Program
+        self.reader != StdoutReader::Program
     }
 
     /// Like [`Term::data`], for change lines that start with the kind of change.
@@ -123,7 +123,7 @@ impl Term {
     }
 
     fn lines(&mut self, text: &str, style: impl Fn(&str) -> Option<&'static str>) -> io::Result<()> {
-        if self.reader != Reader::PersonWithColors {
+        if self.reader != StdoutReader::PersonWithColors {
             return self.data(text);
         }
         let painted = text
@@ -316,7 +316,7 @@ mod tests {
         let (changes, colored_changes) =
             ("create    a\nskip      b\n", "\u{1b}[32mcreate    a\u{1b}[0m\nskip      b\n");
         for (reader, expected) in
-            [(Reader::Person, [changes, diff]), (Reader::PersonWithColors, [colored_changes, colored])]
+            [(StdoutReader::Person, [changes, diff]), (StdoutReader::PersonWithColors, [colored_changes, colored])]
         {
             let (mut term, out, _) = term("", Verbosity::Normal, false);
             term.reader = reader;

@@ -63,7 +63,7 @@ impl WebhookKind {
 
 /// The parsed markers of a package.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Webhooks {
+pub struct WebhookManifests {
     /// The webhooks.
     pub webhooks: Vec<Webhook>,
     /// The names of configuration objects, each with its marker.
@@ -72,7 +72,7 @@ pub struct Webhooks {
 
 /// Reports webhooks for resources that do not exist in their group: the API server never calls these. `resources` lists
 /// the resources of each group in the source; other groups are not checked.
-pub fn unserved(packages: &[Webhooks], resources: &BTreeMap<String, BTreeSet<String>>) -> Diagnostics {
+pub fn unserved(packages: &[WebhookManifests], resources: &BTreeMap<String, BTreeSet<String>>) -> Diagnostics {
     let mut found = Diagnostics::default();
     for webhook in packages.iter().flat_map(|package| &package.webhooks) {
         for rule in webhook.value["rules"].as_array().into_iter().flatten() {
@@ -97,9 +97,9 @@ pub fn unserved(packages: &[Webhooks], resources: &BTreeMap<String, BTreeSet<Str
 }
 
 /// Parses the webhook markers of a package.
-pub fn webhooks(tree: &SourceTree) -> (Webhooks, Diagnostics) {
+pub fn webhooks(tree: &SourceTree) -> (WebhookManifests, Diagnostics) {
     let (markers, mut found) = tree.markers(&[WEBHOOK, WEBHOOK_CONFIGURATION]);
-    let mut all = Webhooks::default();
+    let mut all = WebhookManifests::default();
     for marker in &markers {
         if marker.name == WEBHOOK_CONFIGURATION {
             let (kind, name) = (WebhookKind::of(marker), marker.string("name"));
@@ -120,7 +120,7 @@ pub fn webhooks(tree: &SourceTree) -> (Webhooks, Diagnostics) {
 
 /// The documents of `manifests.yaml`, from the markers of all packages. As in controller-gen, the last package
 /// determines the name of an object.
-pub fn documents(packages: &[Webhooks]) -> (Vec<Value>, Diagnostics) {
+pub fn documents(packages: &[WebhookManifests]) -> (Vec<Value>, Diagnostics) {
     let mut found = Diagnostics::default();
     let mut documents = Vec::new();
     for kind in [WebhookKind::Mutating, WebhookKind::Validating] {
@@ -150,7 +150,7 @@ pub fn documents(packages: &[Webhooks]) -> (Vec<Value>, Diagnostics) {
     (documents, found)
 }
 
-fn name<'a>(packages: &'a [Webhooks], kind: WebhookKind, found: &mut Diagnostics) -> &'a str {
+fn name<'a>(packages: &'a [WebhookManifests], kind: WebhookKind, found: &mut Diagnostics) -> &'a str {
     let mut names = packages.iter().filter_map(|package| package.names.get(&kind)).rev();
     let last = names.next();
     for (name, origin) in names.filter(|(name, _)| last.is_some_and(|(last, _)| last != name)) {

@@ -147,7 +147,7 @@ impl Emitter {
     fn string(&mut self, text: &str, position: Position) {
         let outer = self.indent;
         self.indent = Some(outer.map_or(INDENT, |indent| indent + INDENT));
-        let shape = Shape::of(text);
+        let shape = YamlShape::of(text);
         let simple_key = position == Position::SimpleKey;
         if text.contains('\n') && shape.block && !simple_key {
             self.literal(text);
@@ -311,13 +311,13 @@ impl Emitter {
     }
 }
 
-struct Shape {
+struct YamlShape {
     plain: bool,
     single_quoted: bool,
     block: bool,
 }
 
-impl Shape {
+impl YamlShape {
     fn of(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let (Some(&first), Some(&last)) = (chars.first(), chars.last()) else {

@@ -11,49 +11,49 @@ use syn::{Attribute, Data, DeriveInput, Expr, ExprLit, Field, Lit, LitStr, Path,
 
 /// One item of an attribute list, such as `rename = "x"`, `range(min = 1)`, `skip` or `!default`.
 #[derive(Clone)]
-pub(super) enum Entry {
+pub(super) enum AttributeEntry {
     /// `skip`, `range(min = 1)`, `rename = "x"`
     Meta(Box<syn::Meta>),
     /// `!default`
     Not(Path, TokenStream),
 }
 
-impl Parse for Entry {
+impl Parse for AttributeEntry {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if input.peek(Token![!]) {
             let not = input.parse::<Token![!]>()?;
             let path = input.parse::<Path>()?;
-            return Ok(Entry::Not(path.clone(), quote!(#not #path)));
+            return Ok(AttributeEntry::Not(path.clone(), quote!(#not #path)));
         }
-        Ok(Entry::Meta(Box::new(input.parse()?)))
+        Ok(AttributeEntry::Meta(Box::new(input.parse()?)))
     }
 }
 
-impl ToTokens for Entry {
+impl ToTokens for AttributeEntry {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self {
-            Entry::Meta(meta) => meta.to_tokens(tokens),
-            Entry::Not(_, all) => all.to_tokens(tokens),
+            AttributeEntry::Meta(meta) => meta.to_tokens(tokens),
+            AttributeEntry::Not(_, all) => all.to_tokens(tokens),
         }
     }
 }
 
-impl Entry {
+impl AttributeEntry {
     /// Returns the key, if it is a single word.
     pub(super) fn key(&self) -> Option<String> {
         let path = match self {
-            Entry::Meta(meta) => meta.path(),
-            Entry::Not(path, _) => path,
+            AttributeEntry::Meta(meta) => meta.path(),
+            AttributeEntry::Not(path, _) => path,
         };
         path.get_ident().map(ToString::to_string)
     }
 }
 
 /// Returns the items of all attributes of one name. Errors in foreign attributes are reported by their owners.
-pub(super) fn entries(attributes: &[Attribute], name: &str, errors: &Ctxt) -> Vec<Entry> {
+pub(super) fn entries(attributes: &[Attribute], name: &str, errors: &Ctxt) -> Vec<AttributeEntry> {
     let mut all = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
-        match attribute.parse_args_with(Punctuated::<Entry, Token![,]>::parse_terminated) {
+        match attribute.parse_args_with(Punctuated::<AttributeEntry, Token![,]>::parse_terminated) {
             Ok(entries) => all.extend(entries),
             Err(error) if name == "schemars" => errors.syn_error(error),
             Err(_) => {}
@@ -125,7 +125,7 @@ fn merge(errors: &Ctxt, attributes: &mut Vec<Attribute>) {
     let mut unset = BTreeMap::new();
     for entry in entries(attributes, "schemars", errors) {
         let Some(key) = entry.key() else { continue };
-        if let Entry::Not(..) = entry {
+        if let AttributeEntry::Not(..) = entry {
             if unset.insert(key.clone(), entry.clone()).is_some() {
                 errors.error_spanned_by(entry, format_args!("duplicate schemars attribute item `!{key}`"));
             }

@@ -8,20 +8,20 @@ use syn::visit::Visit;
 use syn::{GenericArgument, PathArguments, Type as SynType, TypeParamBound, WherePredicate};
 
 use crate::schema::known;
-use crate::schema::known::Kind;
+use crate::schema::known::ValueKind;
 use crate::source::Resolution;
 use crate::source::macros::says;
 
 use super::canonical::SERIALIZE;
 use super::items::generics;
-use super::types::{Scope, Types};
+use super::types::{TypeScope, Types};
 
 impl Types<'_> {
     /// Returns true if the impl that schemars derives can prove that a field implements `Serialize`. Only then it
     /// writes the default, with any type arguments. `None` means undecided.
     ///
     /// `added` are bounds that attributes add.
-    pub(super) fn provable(&self, scope: &Scope, field: &ast::Field<'_>, added: &[WherePredicate]) -> Option<bool> {
+    pub(super) fn provable(&self, scope: &TypeScope, field: &ast::Field<'_>, added: &[WherePredicate]) -> Option<bool> {
         if scope.generics.is_empty() {
             return Some(true);
         }
@@ -39,7 +39,7 @@ impl Types<'_> {
 
     /// Returns true if no bound of a function is a trait of the user. Such a trait may have a method with a name of std. That
     /// method takes precedence if only the bounds define the methods of a value.
-    pub(super) fn has_plain_bounds(&self, scope: &Scope, sig: &syn::Signature) -> bool {
+    pub(super) fn has_plain_bounds(&self, scope: &TypeScope, sig: &syn::Signature) -> bool {
         let mut bounds = Bounds::default();
         bounds.visit_signature(sig);
         bounds.0.iter().all(|bound| match bound {
@@ -53,7 +53,7 @@ impl Types<'_> {
     /// Returns true if a type parameter has the bound `Serialize`; `None` if a bound may imply it.
     fn bound_by_serialize(
         &self,
-        scope: &Scope,
+        scope: &TypeScope,
         generics: &syn::Generics,
         name: &str,
         added: &[WherePredicate],
@@ -83,7 +83,7 @@ impl Types<'_> {
     }
 
     /// Returns true if a type implements `Serialize` for all arguments that the bounds of its parameters allow.
-    fn is_written(&self, scope: &Scope, parameters: &Parameters, ty: &SynType) -> Option<bool> {
+    fn is_written(&self, scope: &TypeScope, parameters: &Parameters, ty: &SynType) -> Option<bool> {
         let tokens = ty.to_token_stream();
         if says(tokens.clone(), |word| word == "Self") {
             return None;
@@ -97,12 +97,19 @@ impl Types<'_> {
         }
         let Resolution::Foreign(found) = self.resolve(scope, &path.path) else { return None };
         let kind = known::lookup(&found.join("::"))?.kind;
-        if kind == Kind::Phantom {
+        if kind == ValueKind::Phantom {
             return Some(true);
         }
         // These wrappers are `Serialize` exactly when their arguments are.
-        let transparent =
-            [Kind::Option, Kind::Vec, Kind::TreeSet, Kind::HashSet, Kind::TreeMap, Kind::HashMap, Kind::Box];
+        let transparent = [
+            ValueKind::Option,
+            ValueKind::Vec,
+            ValueKind::TreeSet,
+            ValueKind::HashSet,
+            ValueKind::TreeMap,
+            ValueKind::HashMap,
+            ValueKind::Box,
+        ];
         let PathArguments::AngleBracketed(list) = &path.path.segments.last()?.arguments else { return None };
         let mut written = Some(transparent.contains(&kind)).filter(|transparent| *transparent);
         for argument in &list.args {

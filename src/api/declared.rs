@@ -12,11 +12,11 @@ use crate::source::{ItemRef, SourceTree};
 
 use super::canonical::CUSTOM_RESOURCE;
 use super::hidden::{Hidden, LIST};
-use super::items::{Derive, attributes, derives};
+use super::items::{DeriveItem, attributes, derives};
 
 /// A type that derives `CustomResource`. The rest of the type is not read yet.
 #[derive(Debug)]
-pub struct Declared {
+pub struct DeclaredApi {
     /// The spec.
     pub item: ItemRef,
     /// The reason why the derive may be another derive of this name.
@@ -25,7 +25,7 @@ pub struct Declared {
 
 /// Finds every type of the package that derives `CustomResource`, in the order of the source. The diagnostics name places with
 /// possible further types.
-pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
+pub fn declared(tree: &SourceTree) -> (Vec<DeclaredApi>, Diagnostics) {
     let mut declared = Vec::new();
     let mut diagnostics = Diagnostics::default();
     let mut seen = BTreeMap::new();
@@ -46,12 +46,12 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
             }
         }
         let found = derives(tree, module, attributes(tree.item(item)));
-        if found.iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == CUSTOM_RESOURCE)) {
+        if found.iter().any(|(_, derive)| matches!(derive, DeriveItem::Resolved(path) if path == CUSTOM_RESOURCE)) {
             let origin = tree.origin(module, tree.item(item).span());
             // A file of two targets declares its types once. A file that is two modules of one target declares them twice.
             let root = tree.root(module);
             if *seen.entry((origin.path, origin.range.start)).or_insert(root) == root {
-                declared.push(Declared { item, doubt: None });
+                declared.push(DeclaredApi { item, doubt: None });
             }
             diagnostics.extend(hidden.inside(module, tree.item(item)).into_iter().collect());
             continue;
@@ -60,25 +60,25 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
         let kube = attributes(tree.item(item)).iter().find(|attribute| attribute.path().is_ident("kube"));
         // A crate may have the derive under another name.
         let renamed = found.iter().find_map(|(_, derive)| match derive {
-            Derive::Resolved(path) if !is_of_another(path) => Some(path),
+            DeriveItem::Resolved(path) if !is_of_another(path) => Some(path),
             _ => None,
         });
         if let (None, Some(kube), Some(path)) = (&behind, kube, renamed) {
             let message = format!("cannot tell whether the derive `{path}` is `CustomResource`");
             let doubt = Diagnostic::new(Code::UnresolvedName, message).at(tree.origin(module, kube.span())).help(NAME);
-            declared.push(Declared { item, doubt: Some(doubt) });
+            declared.push(DeclaredApi { item, doubt: Some(doubt) });
             continue;
         }
         diagnostics.extend(behind.into_iter().collect());
         for (_, derive) in found {
-            let Derive::Unresolved(text, span) = derive else { continue };
+            let DeriveItem::Unresolved(text, span) = derive else { continue };
             let name = text.rsplit("::").next().unwrap_or_default();
             if kube.is_some() || hidden.is_name(name) || !text.contains("::") {
                 let doubt = Diagnostic::new(Code::UnresolvedName, format!("cannot tell what the derive `{text}` is"))
                     .at(tree.origin(module, span))
                     .help(NAME);
                 if kube.is_some() {
-                    declared.push(Declared { item, doubt: Some(doubt) });
+                    declared.push(DeclaredApi { item, doubt: Some(doubt) });
                 } else if name == "CustomResource" {
                     diagnostics.push(doubt);
                 }

@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::k8s;
 use crate::schema::k8s::{FEATURE, VERSION};
 use crate::schema::known;
-use crate::schema::release::{NEWEST, OLDEST, Package, Releases};
+use crate::schema::release::{NEWEST, OLDEST, ReleasedPackage, Releases};
 use crate::source::{CargoManifest, Dependency, DependencyKind, ModuleId, SourceTree, Unread, crate_name};
 
 /// The source of the types of k8s-openapi.
@@ -89,7 +89,7 @@ const KUBES: [&str; 3] = ["kube", "kube-core", "kube-derive"];
 /// The oldest and the newest known release of a package; `kube` has the releases of `kube-core`.
 fn known_releases(package: &str) -> (Version, Version) {
     let package = if package == "kube" { "kube-core" } else { package };
-    let find = |table: &[(Package, Version)]| {
+    let find = |table: &[(ReleasedPackage, Version)]| {
         let row = table.iter().find(|(of, _)| of.name() == package);
         row.map_or(Version::new(0, 0, 0), |(_, version)| version.clone())
     };
@@ -110,12 +110,12 @@ fn locked(tree: &SourceTree, package: &str) -> Option<Version> {
 
 /// The releases in the lock file of a project, or the newest ones without a lock file.
 pub(super) fn releases(tree: &SourceTree) -> Releases {
-    let [core, derive, schemars] =
-        [Package::KubeCore, Package::KubeDerive, Package::Schemars].map(|package| locked(tree, package.name()));
+    let [core, derive, schemars] = [ReleasedPackage::KubeCore, ReleasedPackage::KubeDerive, ReleasedPackage::Schemars]
+        .map(|package| locked(tree, package.name()));
     Releases::of(|package| match package {
-        Package::KubeCore => core.clone(),
-        Package::KubeDerive => derive.clone(),
-        Package::Schemars => schemars.clone(),
+        ReleasedPackage::KubeCore => core.clone(),
+        ReleasedPackage::KubeDerive => derive.clone(),
+        ReleasedPackage::Schemars => schemars.clone(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Types of the source → the containers of a [`Graph`], with every type that their schemas reach.
+//! Types of the source → the containers of a [`SchemaGraph`], with every type that their schemas reach.
 
 mod attr_values;
 mod by_hand;
@@ -24,7 +24,7 @@ use crate::schema::{Type, TypeId};
 
 use super::item_attrs::{MODULE_INERT, is_inert, skips_none};
 use super::k8s_source::{K8sSource, K8sType};
-use super::types::{Info, Refusal, Scope, Use, UserType};
+use super::types::{Info, Refusal, TypeScope, Use, UserType};
 use describer::Reported;
 use schema_source::SchemaSource;
 
@@ -149,7 +149,7 @@ impl Describer<'_> {
         self.types.described.insert(id);
         let Some(found) = k8s::generated_type(self.tree, &ty.dir, &ty.path) else { return };
         let source = K8sSource { at: span, dir: Rc::clone(&ty.dir) };
-        let scope = Scope { k8s: Some(source), ..Scope::module(module) };
+        let scope = TypeScope { k8s: Some(source), ..TypeScope::module(module) };
         match self.evaluate(|eval| eval.names_by_hand(&scope, &found.schema)) {
             Ok(by_hand) => {
                 self.types.active.push(id);
@@ -166,7 +166,7 @@ impl Describer<'_> {
     }
 
     /// Returns true if none of the attributes is a macro that may rewrite the item.
-    fn attribute_macros(&mut self, scope: &Scope, attributes: &[Attribute]) -> bool {
+    fn attribute_macros(&mut self, scope: &TypeScope, attributes: &[Attribute]) -> bool {
         let mut clean = true;
         let understood = skips_none(self.tree, scope.module, attributes);
         for (position, attribute) in attributes.iter().enumerate() {
@@ -187,7 +187,7 @@ impl Describer<'_> {
     }
 
     /// Returns true if no attribute macro rewrites a module around the type.
-    fn modules(&mut self, scope: &Scope) -> bool {
+    fn modules(&mut self, scope: &TypeScope) -> bool {
         let mut at = Some(scope.module);
         let mut clean = true;
         while let Some(module) = at {
@@ -198,14 +198,14 @@ impl Describer<'_> {
                 .filter(|attribute| !MODULE_INERT.iter().any(|name| attribute.path().is_ident(name)))
                 .cloned()
                 .collect();
-            clean &= self.attribute_macros(&Scope::module(module), &attributes);
+            clean &= self.attribute_macros(&TypeScope::module(module), &attributes);
             at = tree.parent(module);
         }
         clean
     }
 
     /// Returns true if no `cfg` is left on a field or variant. A `cfg` stays only if it could not be decided.
-    fn decided(&mut self, scope: &Scope, attributes: &[Attribute]) -> bool {
+    fn decided(&mut self, scope: &TypeScope, attributes: &[Attribute]) -> bool {
         let undecided = attributes.iter().find(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"));
         let Some(attribute) = undecided else { return true };
         let message = format!("`#[{}]` is only decided by the compiler", self.types.text(scope, &attribute.meta));

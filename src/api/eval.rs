@@ -26,21 +26,21 @@ use quote::ToTokens;
 use syn::{Expr, ExprGroup, ExprParen, ExprStruct, Fields, Item, Member, UnOp};
 
 use crate::schema::TypeId;
-use crate::schema::known::Kind;
+use crate::schema::known::ValueKind;
 use crate::source::{ItemRef, Resolution};
 
 use super::item_attrs::rewrites;
-use super::types::Scope;
+use super::types::TypeScope;
 use super::value::Val;
 
 use block::has_cfg;
-use evaluator::Target;
+use evaluator::EvalTarget;
 pub(super) use evaluator::{Budget, Env, Eval, Evaluator};
 pub(super) use schema_code::ByHand;
 
 impl Evaluator<'_, '_> {
     /// Evaluates an expression. `ty` is the expected type.
-    pub(super) fn eval(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
+    pub(super) fn eval(&mut self, scope: &TypeScope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
         self.spend(scope, expr, 1)?;
         if self.nested >= NESTED {
             return self.unsupported(scope, expr);
@@ -58,7 +58,7 @@ impl Evaluator<'_, '_> {
         Ok(value)
     }
 
-    fn expression(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
+    fn expression(&mut self, scope: &TypeScope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
         match expr {
             Expr::Lit(lit) => self.or_unsupported(scope, expr, self.literal(&lit.lit, ty, false)),
             Expr::Unary(unary) => match (&unary.op, &*unary.expr) {
@@ -74,7 +74,7 @@ impl Evaluator<'_, '_> {
                 _ => self.unsupported(scope, expr),
             },
             Expr::Reference(inner) => {
-                let ty = ty.and_then(|ty| self.types.known(ty)).filter(|(known, _)| known.kind == Kind::Reference);
+                let ty = ty.and_then(|ty| self.types.known(ty)).filter(|(known, _)| known.kind == ValueKind::Reference);
                 self.eval(scope, env, &inner.expr, ty.map(|(_, arguments)| arguments[0]))
             }
             Expr::Block(block) if block.label.is_none() => self.block(scope, env, &block.block, ty),
@@ -83,12 +83,15 @@ impl Evaluator<'_, '_> {
             Expr::Call(call) => self.call(scope, env, call, ty),
             Expr::MethodCall(call) => self.method(scope, env, call, ty),
             Expr::Array(array) => {
-                let elem = self.types.argument(ty, |kind| matches!(kind, Kind::Array(_) | Kind::Slice | Kind::Vec));
+                let elem = self
+                    .types
+                    .argument(ty, |kind| matches!(kind, ValueKind::Array(_) | ValueKind::Slice | ValueKind::Vec));
                 self.list(scope, env, array.elems.iter(), elem).map(Val::Seq)
             }
             Expr::Tuple(tuple) => {
-                let types =
-                    ty.and_then(|ty| self.types.known(ty)).filter(|(known, _)| matches!(known.kind, Kind::Tuple(_)));
+                let types = ty
+                    .and_then(|ty| self.types.known(ty))
+                    .filter(|(known, _)| matches!(known.kind, ValueKind::Tuple(_)));
                 let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
                 let values: Eval<Vec<Val>> = tuple
                     .elems
@@ -104,7 +107,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn constant(&mut self, scope: &Scope, expr: &Expr, item: ItemRef) -> Eval {
+    fn constant(&mut self, scope: &TypeScope, expr: &Expr, item: ItemRef) -> Eval {
         if self.tree.unknown_cfg(item).is_some() {
             return self.unsupported(scope, expr);
         }
@@ -114,7 +117,7 @@ impl Evaluator<'_, '_> {
             Item::Static(item) if !rewrites(&item.attrs) => (&item.ty, &item.expr),
             _ => return self.unsupported(scope, expr),
         };
-        let inner = Scope::module(self.tree.module(item));
+        let inner = TypeScope::module(self.tree.module(item));
         if has_cfg(value) {
             return self.unsupported(scope, expr);
         }
@@ -122,7 +125,7 @@ impl Evaluator<'_, '_> {
         self.deeper(scope, expr, |eval| eval.eval(&inner, &Env::new(), value, Some(ty)))
     }
 
-    fn deeper(&mut self, scope: &Scope, expr: &impl ToTokens, run: impl FnOnce(&mut Self) -> Eval) -> Eval {
+    fn deeper(&mut self, scope: &TypeScope, expr: &impl ToTokens, run: impl FnOnce(&mut Self) -> Eval) -> Eval {
         if self.depth >= DEPTH {
             return self.unsupported(scope, expr);
         }
@@ -137,11 +140,11 @@ impl Evaluator<'_, '_> {
         fields.iter().map(|field| self.ty(&user.scope, &field.ty)).collect()
     }
 
-    fn struct_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, expected: Option<TypeId>) -> Eval {
+    fn struct_literal(&mut self, scope: &TypeScope, env: &Env, literal: &ExprStruct, expected: Option<TypeId>) -> Eval {
         let resolved = match self.types.resolve(scope, &literal.path) {
             Resolution::Member(item, name) => self
                 .expected_variant(scope, &literal.path, expected)
-                .or_else(|| self.types.item_type(scope, item).map(|id| Target::Member(id, name))),
+                .or_else(|| self.types.item_type(scope, item).map(|id| EvalTarget::Member(id, name))),
             Resolution::Foreign(path) if path[0] == "k8s_openapi" => {
                 return self.k8s_literal(scope, env, literal, &path);
             }
@@ -151,16 +154,16 @@ impl Evaluator<'_, '_> {
                 let bare = literal.path.segments.last().is_some_and(|last| last.arguments.is_none());
                 let inferred = expected.filter(|id| bare && self.types.names(scope, &literal.path, *id));
                 let id = inferred.unwrap_or_else(|| self.ty(scope, &syn::Type::Path(path)));
-                Some(Target::Itself(id))
+                Some(EvalTarget::Itself(id))
             }
             _ => self.value_path(scope, &literal.path),
         };
         let (id, variant, fields) = match resolved {
-            Some(Target::Itself(id)) => match self.types.shape(id) {
+            Some(EvalTarget::Itself(id)) => match self.types.shape(id) {
                 Some(fields) => (id, None, fields.clone()),
                 None => return self.unsupported(scope, literal),
             },
-            Some(Target::Member(id, name)) => match self.types.variant(id, &name) {
+            Some(EvalTarget::Member(id, name)) => match self.types.variant(id, &name) {
                 Some((index, fields)) => (id, Some(index), fields.clone()),
                 None => return self.unsupported(scope, literal),
             },

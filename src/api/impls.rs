@@ -9,7 +9,7 @@ use crate::source::{ItemRef, Resolution};
 
 use super::canonical::JSON_SCHEMA;
 use super::item_attrs::{rewrites, skip_none, skips_none};
-use super::items::{Derive, Derives, attributes, derives, text};
+use super::items::{DeriveItem, Derives, attributes, derives, text};
 use super::types::Types;
 
 impl Types<'_> {
@@ -28,7 +28,7 @@ impl Types<'_> {
             None => rewrites(&all[..position]),
         };
         self.derives(item).iter().any(|(position, derive)| {
-            matches!(derive, Derive::Resolved(path) if path == canonical) && !rewritten(*position)
+            matches!(derive, DeriveItem::Resolved(path) if path == canonical) && !rewritten(*position)
         })
     }
 

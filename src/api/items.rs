@@ -9,7 +9,7 @@ use crate::source::{ModuleId, Namespace, Resolution, SourceTree};
 
 /// One path of a `#[derive(…)]`.
 #[derive(Debug, Clone)]
-pub(super) enum Derive {
+pub(super) enum DeriveItem {
     /// A macro of another crate, by its canonical path.
     Resolved(String),
     /// A path that means nothing known.
@@ -17,10 +17,10 @@ pub(super) enum Derive {
 }
 
 /// The derives of an item with the position of their attribute.
-pub(super) type Derives = [(usize, Derive)];
+pub(super) type Derives = [(usize, DeriveItem)];
 
 /// See [`Derives`].
-pub(super) fn derives(tree: &SourceTree, module: ModuleId, attributes: &[Attribute]) -> Vec<(usize, Derive)> {
+pub(super) fn derives(tree: &SourceTree, module: ModuleId, attributes: &[Attribute]) -> Vec<(usize, DeriveItem)> {
     let mut all = Vec::new();
     for (position, attribute) in attributes.iter().enumerate() {
         if !attribute.path().is_ident("derive") {
@@ -29,8 +29,8 @@ pub(super) fn derives(tree: &SourceTree, module: ModuleId, attributes: &[Attribu
         // A derive that does not parse does not compile either.
         let _ = attribute.parse_nested_meta(|meta| {
             let derive = match tree.resolve_in(module, &meta.path, Namespace::Macros) {
-                Resolution::Foreign(path) => Derive::Resolved(path.join("::")),
-                _ => Derive::Unresolved(text(tree, module, &meta.path), meta.path.span()),
+                Resolution::Foreign(path) => DeriveItem::Resolved(path.join("::")),
+                _ => DeriveItem::Unresolved(text(tree, module, &meta.path), meta.path.span()),
             };
             all.push((position, derive));
             Ok(())

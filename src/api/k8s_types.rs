@@ -19,11 +19,11 @@ use crate::source::Unread;
 use super::dependency;
 use super::dependency::K8s;
 use super::k8s_source::K8sType;
-use super::types::{Info, Refusal, Scope, Types};
+use super::types::{Info, Refusal, TypeScope, Types};
 
 impl Types<'_> {
     /// A type of k8s-openapi by its canonical path.
-    pub(super) fn k8s_type(&mut self, scope: &Scope, span: Span, canonical: &[String]) -> TypeId {
+    pub(super) fn k8s_type(&mut self, scope: &TypeScope, span: Span, canonical: &[String]) -> TypeId {
         let path = canonical.join("::");
         if scope.k8s.is_none()
             && let K8s::Linked = dependency::k8s(self.tree, scope.module)
@@ -65,7 +65,7 @@ impl Types<'_> {
     }
 
     /// Returns the folder of the k8s-openapi sources for a scope, or the code and the message of an error.
-    pub(super) fn k8s_sources(&self, scope: &Scope) -> Result<Rc<PathBuf>, (Code, String)> {
+    pub(super) fn k8s_sources(&self, scope: &TypeScope) -> Result<Rc<PathBuf>, (Code, String)> {
         let unread = |why: Unread| match why {
             Unread::NotDownloaded(_) => (Code::NotDownloaded, why.to_string()),
             Unread::Other(_) => (Code::DependencyVersion, why.to_string()),
@@ -85,7 +85,7 @@ impl Types<'_> {
     }
 
     /// `T::default()` of a linked type of k8s-openapi, from the sources of the same version.
-    pub(super) fn linked_default(&self, scope: &Scope, path: &str) -> Option<Value> {
+    pub(super) fn linked_default(&self, scope: &TypeScope, path: &str) -> Option<Value> {
         let path: Vec<String> = path.strip_prefix("k8s_openapi::")?.split("::").map(str::to_owned).collect();
         self.generated_default(&self.k8s_sources(scope).ok()?, &path)
     }

@@ -118,7 +118,7 @@ impl FromMeta for KeyValue {
 #[derive(Debug)]
 pub(super) enum PrintColumns {
     One(CustomResourceColumnDefinition),
-    /// JSON that only kube before [`Change::OneColumn`](crate::schema::release::Change::OneColumn) accepts, which reads all
+    /// JSON that only kube before [`Change::OneColumn`](crate::schema::release::ReleaseChange::OneColumn) accepts, which reads all
     /// strings as one list. The text is the reason why later releases do not accept it.
     Several(Vec<CustomResourceColumnDefinition>, String),
 }

@@ -5,7 +5,7 @@ use quote::ToTokens;
 use serde_derive_internals::Ctxt;
 use syn::{Attribute, Data, DeriveInput, Ident, Meta};
 
-use super::attribute::{Entry, entries, literal};
+use super::attribute::{AttributeEntry, entries, literal};
 
 /// Names that the function imports from kube-core.
 const IMPORTED: [&str; 6] = ["Rule", "Message", "Reason", "ListMerge", "MapMerge", "StructMerge"];
@@ -43,7 +43,7 @@ fn in_attributes(attributes: &[Attribute]) -> Vec<Ident> {
         let errors = Ctxt::new();
         for entry in entries(attributes, owner, &errors) {
             first_names(entry.to_token_stream(), &mut names);
-            if let Entry::Meta(meta) = &entry
+            if let AttributeEntry::Meta(meta) = &entry
                 && let Meta::NameValue(pair) = &**meta
                 && PATHS.iter().any(|key| pair.path.is_ident(key))
                 && let Some(text) = literal(&pair.value)

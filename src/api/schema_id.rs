@@ -10,11 +10,11 @@ use syn::{Path, Type};
 use crate::schema::SchemaId;
 
 use super::schemars_attr::{FieldAttrs, OwnerAttrs as _, With};
-use super::types::{Scope, Types};
+use super::types::{TypeScope, Types};
 
 impl Types<'_> {
     /// Returns the id that the derive assigns to a type: its path and the arguments that a field needs.
-    pub(super) fn schema_id(&self, scope: &Scope, cont: &Container<'_>, name: &str) -> SchemaId {
+    pub(super) fn schema_id(&self, scope: &TypeScope, cont: &Container<'_>, name: &str) -> SchemaId {
         let path = format!("{}::{name}", self.tree.module_path(scope.module).join("::"));
         // Sorted as in the derive.
         let relevant = relevant(cont);
@@ -30,7 +30,7 @@ impl Types<'_> {
 fn relevant(cont: &Container<'_>) -> BTreeSet<String> {
     let parameters: BTreeSet<String> = cont.generics.type_params().map(|param| param.ident.to_string()).collect();
     let mut found = BTreeSet::new();
-    let mut of_type = |ty: &Type| Named { parameters: &parameters, found: &mut found }.visit_type(ty);
+    let mut of_type = |ty: &Type| NamedParameters { parameters: &parameters, found: &mut found }.visit_type(ty);
     let mut visit = |fields: &[Field<'_>]| {
         for field in fields.iter().filter(|field| !(field.attrs.skip_deserializing() && field.attrs.skip_serializing()))
         {
@@ -57,12 +57,12 @@ fn relevant(cont: &Container<'_>) -> BTreeSet<String> {
 }
 
 /// The parameters that a type names.
-struct Named<'p> {
+struct NamedParameters<'p> {
     parameters: &'p BTreeSet<String>,
     found: &'p mut BTreeSet<String>,
 }
 
-impl Visit<'_> for Named<'_> {
+impl Visit<'_> for NamedParameters<'_> {
     fn visit_path(&mut self, path: &Path) {
         if path.segments.last().is_some_and(|last| last.ident == "PhantomData") {
             return;

@@ -6,7 +6,7 @@ use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, LitStr, Meta, MetaList, Path, Token, Type};
 
-use super::attribute::{Entry, entries, is_shared, literal};
+use super::attribute::{AttributeEntry, entries, is_shared, literal};
 
 /// Keys of types, variants and fields alike.
 #[derive(Default)]
@@ -120,7 +120,7 @@ impl OwnerAttrs for FieldAttrs {
         common.read_serde_with(attributes, errors);
         for owner in ["validate", "garde"] {
             for entry in entries(attributes, owner, errors) {
-                if let Entry::Meta(meta) = &entry {
+                if let AttributeEntry::Meta(meta) = &entry {
                     constraints.entry(meta, owner, errors);
                 }
             }
@@ -154,7 +154,7 @@ impl CommonAttrs {
     /// Reads `#[serde(with = "…")]`. schemars uses its module as a type that describes the value.
     fn read_serde_with(&mut self, attributes: &[Attribute], errors: &Ctxt) {
         for entry in entries(attributes, "serde", errors) {
-            if let Entry::Meta(meta) = &entry
+            if let AttributeEntry::Meta(meta) = &entry
                 && meta.path().is_ident("with")
                 && self.with.is_none()
             {
@@ -163,8 +163,8 @@ impl CommonAttrs {
         }
     }
 
-    fn entry(&mut self, entry: &Entry, own: &mut impl FnMut(&str, &Meta) -> bool, errors: &Ctxt) {
-        let (Entry::Meta(meta), Some(key)) = (entry, entry.key()) else {
+    fn entry(&mut self, entry: &AttributeEntry, own: &mut impl FnMut(&str, &Meta) -> bool, errors: &Ctxt) {
+        let (AttributeEntry::Meta(meta), Some(key)) = (entry, entry.key()) else {
             if entry.key().is_none() {
                 errors.error_spanned_by(entry, "unknown schemars attribute");
             }
@@ -274,7 +274,7 @@ impl ConstraintAttrs {
                 if once(self.pattern.is_some() || self.contains.is_some())
                     && let Some(list) = list(meta, errors)
                 {
-                    let bare = owner == "garde" || (own && list.parse_args::<Named>().is_err());
+                    let bare = owner == "garde" || (own && list.parse_args::<NamedArguments>().is_err());
                     self.contains = if bare {
                         list.parse_args().map_err(|error| errors.syn_error(error)).ok()
                     } else {
@@ -318,13 +318,13 @@ impl Parse for Extension {
 }
 
 /// `pattern = …, message = …`
-struct Named;
+struct NamedArguments;
 
-impl Parse for Named {
+impl Parse for NamedArguments {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let named = input.peek2(Token![,]) || input.peek2(Token![=]);
         input.parse::<TokenStream>()?;
-        if named { Ok(Named) } else { Err(input.error("expected `key = value`")) }
+        if named { Ok(NamedArguments) } else { Err(input.error("expected `key = value`")) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Type checks of values: conformance with the expected type, and serializability of that type.
 
 use crate::schema::TypeId;
-use crate::schema::known::{Kind, Known};
+use crate::schema::known::{LinkedType, ValueKind};
 
 use super::canonical::SERIALIZE;
 use super::types::{Info, Types};
@@ -27,17 +27,19 @@ impl Types<'_> {
         };
         let all = |values: &[Val]| values.iter().all(|value| self.conforms(value, arguments[0]));
         match (known.kind, value) {
-            (kind, value) if kind == Kind::Reference || kind.is_transparent() => self.conforms(value, arguments[0]),
-            (Kind::Option, Val::Some(inner)) => self.conforms(inner, arguments[0]),
-            (Kind::Tuple(_), Val::Seq(values)) => {
+            (kind, value) if kind == ValueKind::Reference || kind.is_transparent() => {
+                self.conforms(value, arguments[0])
+            }
+            (ValueKind::Option, Val::Some(inner)) => self.conforms(inner, arguments[0]),
+            (ValueKind::Tuple(_), Val::Seq(values)) => {
                 values.iter().zip(arguments).all(|(value, argument)| self.conforms(value, *argument))
             }
-            (Kind::Array(_) | Kind::Slice, Val::Seq(values)) => all(values),
+            (ValueKind::Array(_) | ValueKind::Slice, Val::Seq(values)) => all(values),
             (kind, Val::Seq(values)) if kind.is_list() || kind.is_set() => all(values),
             (kind, Val::Map(entries)) if kind.is_map() => entries
                 .iter()
                 .all(|(key, value)| self.conforms(key, arguments[0]) && self.conforms(value, arguments[1])),
-            (Kind::F32, Val::F64(_)) | (Kind::F64, Val::F32(_)) => false,
+            (ValueKind::F32, Val::F64(_)) | (ValueKind::F64, Val::F32(_)) => false,
             (kind, Val::Int(value)) => kind.holds(*value) != Some(false),
             _ => !of_user,
         }
@@ -51,7 +53,7 @@ impl Types<'_> {
                 let arguments = || user.scope.generics.values().all(|argument| self.is_serialize(*argument, proved));
                 self.implements(ty, SERIALIZE) || self.derives_trait(user.item, SERIALIZE) && arguments()
             }
-            Info::Known(known, _) if known.kind == Kind::Phantom => true,
+            Info::Known(known, _) if known.kind == ValueKind::Phantom => true,
             // The impl depends on features of serde and of the other crate.
             Info::Known(known, _) if !proved && is_optional(known) => false,
             Info::Known(_, arguments) => arguments.iter().all(|argument| self.is_serialize(*argument, proved)),
@@ -61,7 +63,7 @@ impl Types<'_> {
 }
 
 /// Returns true for a type that implements the traits of serde only with a feature.
-fn is_optional(known: &Known) -> bool {
+fn is_optional(known: &LinkedType) -> bool {
     let plain = ["std", "serde_json", "schemars", "kube_core", "k8s_openapi"];
-    matches!(known.kind, Kind::Shared) || known.krate().is_some_and(|krate| !plain.contains(&krate))
+    matches!(known.kind, ValueKind::Shared) || known.krate().is_some_and(|krate| !plain.contains(&krate))
 }

@@ -11,7 +11,7 @@ use syn::spanned::Spanned as _;
 use syn::{Fields, GenericParam, Item, Path, TypePath};
 
 use crate::diagnostic::Code;
-use crate::schema::known::{Kind, Known};
+use crate::schema::known::{LinkedType, ValueKind};
 use crate::schema::release::Releases;
 use crate::schema::{Graph, Type, TypeId, known};
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
@@ -21,7 +21,7 @@ use super::k8s_source::{K8sSource, K8sType};
 
 /// The scope in which names are looked up.
 #[derive(Debug, Clone)]
-pub(super) struct Scope {
+pub(super) struct TypeScope {
     pub(super) module: ModuleId,
     pub(super) generics: Rc<BTreeMap<String, TypeId>>,
     pub(super) this: Option<TypeId>,
@@ -29,9 +29,9 @@ pub(super) struct Scope {
     pub(super) k8s: Option<K8sSource>,
 }
 
-impl Scope {
+impl TypeScope {
     pub(super) fn module(module: ModuleId) -> Self {
-        Scope { module, generics: Rc::default(), this: None, k8s: None }
+        TypeScope { module, generics: Rc::default(), this: None, k8s: None }
     }
 
     /// Returns true if the type is a type parameter. Only its bounds are known.
@@ -50,7 +50,7 @@ impl Scope {
 #[derive(Debug, Clone)]
 pub(super) struct UserType {
     pub(super) item: ItemRef,
-    pub(super) scope: Scope,
+    pub(super) scope: TypeScope,
 }
 
 /// A construct that only the compiler can evaluate.
@@ -64,7 +64,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(code: Code, scope: &Scope, span: Span, message: impl Into<String>) -> Self {
+    pub(super) fn new(code: Code, scope: &TypeScope, span: Span, message: impl Into<String>) -> Self {
         // Errors point to the user's code, not to k8s-openapi.
         let span = scope.k8s.as_ref().map_or(span, |outside| outside.at);
         Refusal { code, module: scope.module, span, message: message.into(), help: None }
@@ -82,7 +82,7 @@ pub(super) type Use = (ModuleId, Span);
 /// The meaning of a [`TypeId`] in the source.
 #[derive(Debug)]
 pub(super) enum Info {
-    Known(&'static Known, Vec<TypeId>),
+    Known(&'static LinkedType, Vec<TypeId>),
     User(UserType),
     /// A type of k8s-openapi, read from its source.
     K8s(K8sType),
@@ -100,7 +100,7 @@ pub(super) struct Types<'t> {
     pub(super) active: Vec<TypeId>,
     pub(super) described: BTreeSet<TypeId>,
     users: BTreeMap<(ItemRef, Vec<TypeId>), TypeId>,
-    knowns: BTreeMap<(&'static str, Kind, Vec<TypeId>), TypeId>,
+    knowns: BTreeMap<(&'static str, ValueKind, Vec<TypeId>), TypeId>,
     pub(super) from_k8s: BTreeMap<K8sType, TypeId>,
     /// The derives of items, computed on demand.
     pub(super) derived: RefCell<BTreeMap<ItemRef, Rc<Derives>>>,
@@ -121,7 +121,7 @@ impl<'t> Types<'t> {
         }
     }
 
-    pub(super) fn text(&self, scope: &Scope, tokens: &impl ToTokens) -> String {
+    pub(super) fn text(&self, scope: &TypeScope, tokens: &impl ToTokens) -> String {
         match &scope.k8s {
             // The tokens are not in a file of the tree.
             Some(_) => shortened(&tokens.to_token_stream().to_string()),
@@ -148,16 +148,16 @@ impl<'t> Types<'t> {
     }
 
     /// Path and arguments of a known type.
-    pub(super) fn known(&self, id: TypeId) -> Option<(&'static Known, Vec<TypeId>)> {
+    pub(super) fn known(&self, id: TypeId) -> Option<(&'static LinkedType, Vec<TypeId>)> {
         if let Info::Known(known, arguments) = self.info(id) { Some((known, arguments.clone())) } else { None }
     }
 
     /// Returns the kind of the values of a known type.
-    pub(super) fn kind(&self, id: Option<TypeId>) -> Option<Kind> {
+    pub(super) fn kind(&self, id: Option<TypeId>) -> Option<ValueKind> {
         if let Info::Known(known, _) = self.info(id?) { Some(known.kind) } else { None }
     }
 
-    pub(super) fn known_type(&mut self, known: &'static Known, arguments: Vec<TypeId>) -> TypeId {
+    pub(super) fn known_type(&mut self, known: &'static LinkedType, arguments: Vec<TypeId>) -> TypeId {
         let key = (known.path, known.kind, arguments);
         if let Some(&id) = self.knowns.get(&key) {
             return id;
@@ -183,7 +183,7 @@ impl<'t> Types<'t> {
             return id;
         }
         let module = self.tree.module(item);
-        let scope = Scope { module, generics: Rc::new(generics), this: None, k8s: None };
+        let scope = TypeScope { module, generics: Rc::new(generics), this: None, k8s: None };
         let id = self.add(Info::User(UserType { item, scope }));
         let index = id.index();
         if let Info::User(user) = &mut self.infos[index] {
@@ -198,12 +198,12 @@ impl<'t> Types<'t> {
     }
 
     /// Resolves a path in a scope, in the namespace of types.
-    pub(super) fn resolve(&self, scope: &Scope, path: &syn::Path) -> Resolution {
+    pub(super) fn resolve(&self, scope: &TypeScope, path: &syn::Path) -> Resolution {
         self.resolve_in(scope, path, Namespace::Types)
     }
 
     /// Resolves a path in a scope.
-    pub(super) fn resolve_in(&self, scope: &Scope, path: &syn::Path, namespace: Namespace) -> Resolution {
+    pub(super) fn resolve_in(&self, scope: &TypeScope, path: &syn::Path, namespace: Namespace) -> Resolution {
         match &scope.k8s {
             Some(_) => K8sSource::resolve(path),
             None => self.tree.resolve_in(scope.module, path, namespace),
@@ -230,9 +230,9 @@ impl<'t> Types<'t> {
     /// Returns true if `into()` converts a string to the type without a change.
     pub(super) fn is_text(&self, ty: Option<TypeId>) -> bool {
         match ty.and_then(|ty| self.known(ty)) {
-            Some((Known { kind: Kind::String, .. }, _)) => true,
-            Some((Known { kind: Kind::Cow | Kind::Box | Kind::Shared, .. }, arguments)) => {
-                self.kind(Some(arguments[0])) == Some(Kind::Str)
+            Some((LinkedType { kind: ValueKind::String, .. }, _)) => true,
+            Some((LinkedType { kind: ValueKind::Cow | ValueKind::Box | ValueKind::Shared, .. }, arguments)) => {
+                self.kind(Some(arguments[0])) == Some(ValueKind::Str)
             }
             _ => self.is_json(ty),
         }
@@ -240,7 +240,7 @@ impl<'t> Types<'t> {
 
     /// Returns true if the type is a schema or any JSON.
     pub(super) fn is_json(&self, ty: Option<TypeId>) -> bool {
-        matches!(self.kind(ty), Some(Kind::Schema | Kind::Json))
+        matches!(self.kind(ty), Some(ValueKind::Schema | ValueKind::Json))
     }
 
     /// Returns true if an integer is in the range of the type; `None` if the type is not an integer type.
@@ -248,7 +248,7 @@ impl<'t> Types<'t> {
         self.kind(ty)?.holds(value)
     }
 
-    pub(super) fn unread_type(&mut self, scope: &Scope, ty: &impl ToTokens, what: &str) -> TypeId {
+    pub(super) fn unread_type(&mut self, scope: &TypeScope, ty: &impl ToTokens, what: &str) -> TypeId {
         let message = format!("{what} is not read: `{}`", self.text(scope, ty));
         self.refused(
             Refusal::new(Code::UnsupportedType, scope, ty.to_token_stream().span(), message)
@@ -256,7 +256,7 @@ impl<'t> Types<'t> {
         )
     }
 
-    pub(super) fn wrong_number(&mut self, scope: &Scope, ty: &TypePath, takes: usize, given: usize) -> TypeId {
+    pub(super) fn wrong_number(&mut self, scope: &TypeScope, ty: &TypePath, takes: usize, given: usize) -> TypeId {
         let name = ty.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
         let (s, are) = (if takes == 1 { "" } else { "s" }, if given == 1 { "is" } else { "are" });
         let message = format!("`{name}` takes {takes} type argument{s}, {given} {are} given");
@@ -264,10 +264,10 @@ impl<'t> Types<'t> {
     }
 
     /// Returns the first type argument of a known type whose kind matches `is`, also behind a reference.
-    pub(super) fn argument(&self, ty: Option<TypeId>, is: impl Fn(Kind) -> bool) -> Option<TypeId> {
+    pub(super) fn argument(&self, ty: Option<TypeId>, is: impl Fn(ValueKind) -> bool) -> Option<TypeId> {
         let (known, arguments) = self.known(ty?)?;
         match known.kind {
-            Kind::Reference => self.argument(Some(arguments[0]), is),
+            ValueKind::Reference => self.argument(Some(arguments[0]), is),
             kind => arguments.first().copied().filter(|_| is(kind)),
         }
     }
@@ -285,13 +285,13 @@ impl<'t> Types<'t> {
         }
     }
 
-    pub(super) fn names(&self, scope: &Scope, path: &Path, this: TypeId) -> bool {
+    pub(super) fn names(&self, scope: &TypeScope, path: &Path, this: TypeId) -> bool {
         let Resolution::Local(item) = self.resolve(scope, path) else { return false };
         self.user(this).is_some_and(|user| user.item == item)
     }
 
     /// Returns the type of an item that is named without arguments. Inside of its own impl that is `Self`.
-    pub(super) fn item_type(&mut self, scope: &Scope, item: ItemRef) -> Option<TypeId> {
+    pub(super) fn item_type(&mut self, scope: &TypeScope, item: ItemRef) -> Option<TypeId> {
         if let Some(this) = scope.this
             && self.user(this).is_some_and(|user| user.item == item)
         {

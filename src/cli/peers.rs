@@ -3,7 +3,7 @@
 
 use clap::Args;
 
-use crate::project::parts::Switch;
+use crate::project::parts::ProjectSwitch;
 
 mod commands;
 
@@ -14,7 +14,7 @@ pub use commands::{COMMANDS, FLAGS};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plugin {
     /// A part of the project, switched on or off.
-    Part(Switch, bool),
+    Part(ProjectSwitch, bool),
     /// The plugin of kubebuilder that scaffolds a controller for an image.
     DeployImage,
     /// A plugin of a peer for a feature that every project has.
@@ -24,7 +24,7 @@ pub enum Plugin {
 impl Plugin {
     /// Parses `helm`, `helm=false`, and the names of peers: `helm/v2-alpha`, `helm.kubebuilder.io/v2-alpha`,
     /// `manifests.sdk.operatorframework.io/v2`.
-    pub fn parse(text: &str) -> Result<Named, String> {
+    pub fn parse(text: &str) -> Result<PeerPlugin, String> {
         let (name, on) = match text.split_once('=') {
             None => (text, true),
             Some((name, "true")) => (name, true),
@@ -33,7 +33,7 @@ impl Plugin {
         };
         let full = name.split('/').next().unwrap_or_default();
         let named = |plugin, note: Option<&str>| {
-            Ok(Named { plugin, note: note.map(|note| format!("`--plugins={name}`: {note}")) })
+            Ok(PeerPlugin { plugin, note: note.map(|note| format!("`--plugins={name}`: {note}")) })
         };
         // Our own plugin names have no version.
         let of_peer = name.contains('/');
@@ -46,15 +46,15 @@ impl Plugin {
         match full.split('.').next() {
             Some("deploy-image") => named(Plugin::DeployImage, Some("`--image` writes the controller for the image")),
             Some("grafana") => named(
-                Plugin::Part(Switch::Grafana, on),
+                Plugin::Part(ProjectSwitch::Grafana, on),
                 of_peer.then_some("the part `grafana`: dashboards in `grafana/`"),
             ),
             Some("helm") => named(
-                Plugin::Part(Switch::Helm, on),
+                Plugin::Part(ProjectSwitch::Helm, on),
                 of_peer.then_some("the part `helm`: `memcached-sdk generate helm` makes a chart of what `make build-installer` renders"),
             ),
             Some("olm" | "manifests" | "scorecard") => named(
-                Plugin::Part(Switch::Olm, on),
+                Plugin::Part(ProjectSwitch::Olm, on),
                 of_peer.then_some("the part `olm`: `make bundle` and `make catalog-build`"),
             ),
             _ => Err("there is one kind of project, which can have `grafana`, `helm` and `olm` besides".to_owned()),
@@ -64,7 +64,7 @@ impl Plugin {
 
 /// A plugin and a note about its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct PeerPlugin {
     /// The plugin.
     pub plugin: Plugin,
     /// The explanation of a peer's plugin name.
@@ -146,7 +146,7 @@ impl InitFlags {
 pub struct CreateFlags {
     /// The plugins that make it.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Plugin::parse, hide = true)]
-    pub plugins: Vec<Named>,
+    pub plugins: Vec<PeerPlugin>,
     /// Apply server-side.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", hide = true)]
     pub ssa: Option<bool>,
@@ -186,7 +186,7 @@ impl CreateFlags {
 }
 
 /// Returns the notes of the plugins.
-pub fn notes(plugins: &[Named]) -> Vec<String> {
+pub fn notes(plugins: &[PeerPlugin]) -> Vec<String> {
     plugins.iter().filter_map(|named| named.note.clone()).collect()
 }
 
@@ -200,15 +200,15 @@ mod tests {
 
     #[test]
     fn plugins_of_peers_are_known() {
-        let helm = Ok(Plugin::Part(Switch::Helm, true));
+        let helm = Ok(Plugin::Part(ProjectSwitch::Helm, true));
         for (name, expected) in [
             ("helm", helm),
-            ("helm=false", Ok(Plugin::Part(Switch::Helm, false))),
+            ("helm=false", Ok(Plugin::Part(ProjectSwitch::Helm, false))),
             ("helm/v1-alpha", helm),
             ("helm.kubebuilder.io/v2-alpha", helm),
-            ("grafana.kubebuilder.io/v1-alpha", Ok(Plugin::Part(Switch::Grafana, true))),
-            ("manifests.sdk.operatorframework.io/v2", Ok(Plugin::Part(Switch::Olm, true))),
-            ("scorecard.sdk.operatorframework.io/v2", Ok(Plugin::Part(Switch::Olm, true))),
+            ("grafana.kubebuilder.io/v1-alpha", Ok(Plugin::Part(ProjectSwitch::Grafana, true))),
+            ("manifests.sdk.operatorframework.io/v2", Ok(Plugin::Part(ProjectSwitch::Olm, true))),
+            ("scorecard.sdk.operatorframework.io/v2", Ok(Plugin::Part(ProjectSwitch::Olm, true))),
             ("go/v4", Ok(Plugin::Given)),
             ("go.kubebuilder.io/v4", Ok(Plugin::Given)),
             ("base.go.kubebuilder.io/v4", Ok(Plugin::Given)),

@@ -3,7 +3,7 @@
 use crate::cli::PartArgs;
 use crate::cli::peers::Plugin;
 use crate::ops::choice::Choice;
-use crate::project::parts::Switch;
+use crate::project::parts::ProjectSwitch;
 
 /// Maps the switches of a project to choices.
 pub(super) fn of_parts(args: &PartArgs) -> Vec<Choice> {
@@ -14,9 +14,9 @@ pub(super) fn of_parts(args: &PartArgs) -> Vec<Choice> {
         webhook_cert_mode.map(Choice::CertMode),
         leader_election.map(Choice::LeaderElection),
         manager.clone().map(Choice::Manager),
-        switch(Switch::Prometheus, prometheus),
-        switch(Switch::NetworkPolicy, network_policy),
-        switch(Switch::MetricsCert, metrics_cert),
+        switch(ProjectSwitch::Prometheus, prometheus),
+        switch(ProjectSwitch::NetworkPolicy, network_policy),
+        switch(ProjectSwitch::MetricsCert, metrics_cert),
     ]
     .into_iter()
     .flatten()

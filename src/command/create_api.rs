@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::outcome::{Outcome, Usage, apply_and_fetch};
+use super::outcome::{Outcome, UsageError, apply_and_fetch};
 use crate::cli::{CreateApiArgs, ExternalArgs, WriteArgs};
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::ops::create_api::{self, CreateApiOptions, ImageOptions, Question, Recorded};
+use crate::ops::create_api::{self, ApiQuestion, CreateApiOptions, ImageOptions, Recorded};
 use crate::ops::external::ExternalOptions;
 use crate::ops::fetch;
 use crate::plan::Draft;
@@ -19,7 +19,7 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     let root = Project::find_root(Path::new("."))?;
     if args.peers.deploys_image() && args.image.is_none() {
         let problem = Problem::new("the plugin `deploy-image` needs `--image`");
-        return Err(Usage(problem.help("for example `--image memcached:1.6-alpine`")).into());
+        return Err(UsageError(problem.help("for example `--image memcached:1.6-alpine`")).into());
     }
     run_in(Draft::open(&root), Diagnostics::default(), options(args), &args.write, term)
 }
@@ -93,7 +93,7 @@ fn ask(draft: &Draft, options: &mut CreateApiOptions, term: &mut Term) -> Result
         } else {
             question.unattended()
         };
-        term.statuses(Question::answer(question, answer, options));
+        term.statuses(ApiQuestion::answer(question, answer, options));
     }
     Ok(())
 }

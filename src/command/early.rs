@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::outcome::{Outcome, Usage};
+use super::outcome::{Outcome, UsageError};
 use super::{create_api, generate};
 use crate::cli::early::{AddArgs, BuildArgs, LocalArgs};
 use crate::diagnostic::{Diagnostics, Problem};
@@ -14,7 +14,7 @@ use crate::ops::create_api::CreateApiOptions;
 use crate::ops::edit::{self, Edited};
 use crate::ops::generate::GenerateOptions;
 use crate::ops::init;
-use crate::ops::manifests::Wanted;
+use crate::ops::manifests::WantedManifests;
 use crate::plan::Draft;
 use crate::project::name::Domain;
 use crate::project::{Project, builtin};
@@ -27,7 +27,7 @@ fn api_version(args: &AddArgs) -> Result<(&str, &str)> {
         None => Ok(("", &args.api_version)),
         Some(_) => {
             let problem = Problem::new(format!("invalid API version `{}`", args.api_version.escape_debug()));
-            Err(Usage(problem.help("write it as `cache.example.com/v1alpha1`")).into())
+            Err(UsageError(problem.help("write it as `cache.example.com/v1alpha1`")).into())
         }
     }
 }
@@ -84,7 +84,7 @@ fn split(project: &Project, group: &str, args: &AddArgs) -> Result<(String, Opti
     // A domain has a dot, unless the group has no more than one.
     let (short, rest) = group.split_once('.').filter(|(_, rest)| rest.contains('.')).unwrap_or(("", group));
     if domain == init::DOMAIN && project.resources.is_empty() {
-        return Ok((short.to_owned(), Some(Domain::parse(rest).map_err(Usage)?)));
+        return Ok((short.to_owned(), Some(Domain::parse(rest).map_err(UsageError)?)));
     }
     let version = args.api_version.rsplit('/').next().unwrap_or_default();
     let first = if short.is_empty() { group.split('.').next().unwrap_or_default() } else { short };
@@ -93,7 +93,7 @@ fn split(project: &Project, group: &str, args: &AddArgs) -> Result<(String, Opti
         "pass `--api-version {first}.{domain}/{version}`, or make a project of that domain with \
          `memcached-sdk init --domain {rest}`"
     );
-    Err(Usage(problem.help(help)).into())
+    Err(UsageError(problem.help(help)).into())
 }
 
 /// `add crd`
@@ -102,9 +102,9 @@ pub(super) fn crd(args: &AddArgs, term: &mut Term) -> Result<Outcome> {
     let kind = format!("{}.{group}", args.kind);
     term.status(&format!("today: memcached-sdk generate crds --kind {kind}"));
     let options = GenerateOptions {
-        wanted: Wanted { crds: true, roles: false, webhooks: false },
+        wanted: WantedManifests { crds: true, roles: false, webhooks: false },
         kinds: vec![kind],
-        engine: engine::Request { quiet: generate::is_quiet(term), ..engine::Request::default() },
+        engine: engine::EngineRequest { quiet: generate::is_quiet(term), ..engine::EngineRequest::default() },
         check: args.write.check,
         preview: generate::preview(&args.write),
         ..GenerateOptions::default()
@@ -129,7 +129,7 @@ pub(super) fn local(args: &LocalArgs, term: &mut Term) -> Result<Outcome> {
         let root = Project::find_root(Path::new("."))?;
         if !Project::recorded(&Draft::open(&root))?.namespaced {
             let problem = Problem::new("the operator works in all namespaces, and `--namespace` chooses one");
-            return Err(Usage(problem.help("leave it out, or run `memcached-sdk edit --namespaced` first")).into());
+            return Err(UsageError(problem.help("leave it out, or run `memcached-sdk edit --namespaced` first")).into());
         }
         words.push(format!("WATCH_NAMESPACE={namespace}"));
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::choice;
-use super::outcome::{Outcome, Usage, apply_and_fetch};
+use super::outcome::{Outcome, UsageError, apply_and_fetch};
 use crate::cli::{EditArgs, peers};
 use crate::diagnostic::Problem;
-use crate::ops::choice::{Choice, Scope};
+use crate::ops::choice::{Choice, NamespaceScope};
 use crate::ops::edit::{self, EditOptions};
 use crate::ops::init;
 use crate::plan::Draft;
@@ -31,10 +31,10 @@ pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
 fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
     let mut choices = Vec::new();
     if !args.namespaces.is_empty() {
-        choices.push(Choice::Scope(Scope::Listed(init::namespaces(&args.namespaces)?)));
+        choices.push(Choice::Scope(NamespaceScope::Listed(init::namespaces(&args.namespaces)?)));
     }
     if let Some(namespaced) = args.namespaced {
-        choices.push(Choice::Scope(if namespaced { Scope::Own } else { Scope::Cluster }));
+        choices.push(Choice::Scope(if namespaced { NamespaceScope::Own } else { NamespaceScope::Cluster }));
     }
     if let Some(owner) = &args.owner {
         choices.push(Choice::Owner(init::words("--owner", owner)?));
@@ -45,7 +45,7 @@ fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
     choices.extend(choice::of_parts(&args.parts));
     if choices.is_empty() && args.multigroup.is_none() && args.parts.plugins.is_empty() {
         let problem = Problem::new("no choice is given");
-        return Err(Usage(problem.help("pass what is to change, such as `--namespaced`; see `--help`")).into());
+        return Err(UsageError(problem.help("pass what is to change, such as `--namespaced`; see `--help`")).into());
     }
     Ok(choices)
 }

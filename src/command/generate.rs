@@ -3,13 +3,13 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::outcome::{Outcome, Usage, apply, apply_anyway};
+use super::outcome::{Outcome, UsageError, apply, apply_anyway};
 use crate::cli::{FeatureArgs, GenerateArgs, GenerateWhat, LayoutArgs, OutputFormat, PackageArgs, WriteArgs};
 use crate::crd::{Crd, Declaration};
 use crate::diagnostic::Problem;
 use crate::engine;
-use crate::ops::generate::{self, GenerateOptions, Generated};
-use crate::ops::manifests::Wanted;
+use crate::ops::generate::{self, GenerateOptions, GenerateOutcome};
+use crate::ops::manifests::WantedManifests;
 use crate::ops::manifests::output::Destination;
 use crate::ops::{Findings, edit, update};
 use crate::source::{FeatureSelection, PackageSelection};
@@ -17,7 +17,7 @@ use crate::term::{Term, Verbosity};
 
 pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     if args.layout.stdout && args.write.output != OutputFormat::Text {
-        return Err(Usage(Problem::new("`--stdout` prints manifests, so it allows no other `--output`")).into());
+        return Err(UsageError(Problem::new("`--stdout` prints manifests, so it allows no other `--output`")).into());
     }
     run_with(&options(args, term), &args.write, term)
 }
@@ -26,7 +26,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
 pub(super) fn run_with(options: &GenerateOptions, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
     let is_text = write.output == OutputFormat::Text;
     let Findings { value: generated, diagnostics: mut found } = generate::run(options, &mut |text| term.status(text))?;
-    let Generated { mut draft, text, manifests, project, notes, refused, next } = generated;
+    let GenerateOutcome { mut draft, text, manifests, project, notes, refused, next } = generated;
     list(manifests.crds.as_deref(), term);
     if is_text {
         notes.iter().for_each(|note| term.status(&note.sentence()));
@@ -46,7 +46,7 @@ pub(super) fn run_with(options: &GenerateOptions, write: &WriteArgs, term: &mut 
         }
         outcome
     } else {
-        if let Some(project) = project.filter(|_| options.check && options.wanted == Wanted::ALL) {
+        if let Some(project) = project.filter(|_| options.check && options.wanted == WantedManifests::ALL) {
             found.extend(update::verify_manager(&mut draft, &project)?.into_iter().collect());
             found.extend(edit::verify_choices(&mut draft, &project)?);
         }
@@ -89,13 +89,13 @@ pub(super) fn preview(write: &WriteArgs) -> Option<&'static str> {
     flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }
 
-fn wanted(what: GenerateWhat) -> Wanted {
-    let nothing = Wanted { crds: false, roles: false, webhooks: false };
+fn wanted(what: GenerateWhat) -> WantedManifests {
+    let nothing = WantedManifests { crds: false, roles: false, webhooks: false };
     match what {
-        GenerateWhat::All => Wanted::ALL,
-        GenerateWhat::Crds => Wanted { crds: true, ..nothing },
-        GenerateWhat::Rbac => Wanted { roles: true, ..nothing },
-        GenerateWhat::Webhooks => Wanted { webhooks: true, ..nothing },
+        GenerateWhat::All => WantedManifests::ALL,
+        GenerateWhat::Crds => WantedManifests { crds: true, ..nothing },
+        GenerateWhat::Rbac => WantedManifests { roles: true, ..nothing },
+        GenerateWhat::Webhooks => WantedManifests { webhooks: true, ..nothing },
     }
 }
 
@@ -114,9 +114,9 @@ pub(super) fn is_quiet(term: &Term) -> bool {
 }
 
 /// The engine that the flags select.
-fn request(args: &GenerateArgs, term: &Term) -> engine::Request {
+fn request(args: &GenerateArgs, term: &Term) -> engine::EngineRequest {
     let quiet = is_quiet(term);
-    engine::Request { engine: args.engine, verify: args.verify, features: FeatureSelection::default(), quiet }
+    engine::EngineRequest { engine: args.engine, verify: args.verify, features: FeatureSelection::default(), quiet }
 }
 
 /// The packages that the command line names.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::outcome::{Outcome, Report, Usage, apply};
+use super::outcome::{Outcome, OutcomeReport, UsageError, apply};
 use crate::cli::{BundleValidateArgs, GenerateBundleArgs, KustomizeManifestsArgs, OutputFormat, WriteArgs};
 use crate::diagnostic::Problem;
 use crate::ops::bundle::{self, BundleBaseOptions, BundleOptions, PlannedBundle};
@@ -72,8 +72,8 @@ fn is_piped() -> bool {
 }
 
 pub(super) fn validate(args: &BundleValidateArgs, term: &mut Term) -> Result<Outcome> {
-    let selected = selected(&args.select_optional).map_err(Usage)?;
-    let kubernetes = kubernetes(&args.optional_values).map_err(Usage)?;
+    let selected = selected(&args.select_optional).map_err(UsageError)?;
+    let kubernetes = kubernetes(&args.optional_values).map_err(UsageError)?;
     if !args.dir.is_dir() {
         let problem = Problem::new(format!("there is no folder `{}`", args.dir.display()));
         return Err(problem.help("make it with `generate bundle`; an image has to be unpacked first").into());
@@ -89,7 +89,7 @@ pub(super) fn validate(args: &BundleValidateArgs, term: &mut Term) -> Result<Out
         return Ok(outcome);
     }
     let write = WriteArgs { output: args.output, ..WriteArgs::default() };
-    Report { outcome, changes: Vec::new(), diagnostics, next: String::new() }.show(&write, term)
+    OutcomeReport { outcome, changes: Vec::new(), diagnostics, next: String::new() }.show(&write, term)
 }
 
 /// The validators of `--select-optional`.

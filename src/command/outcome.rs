@@ -6,9 +6,9 @@ use anyhow::Result;
 
 use crate::cli::{OutputFormat, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, sarif};
-pub(super) use crate::ops::Usage;
+pub(super) use crate::ops::UsageError;
 use crate::ops::fetch;
-use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
+use crate::plan::apply::{self, ApplyError, ChangeKind, FileChange, FsOp, Mode};
 use crate::plan::{Draft, report};
 use crate::term::{Term, Verbosity};
 
@@ -31,18 +31,18 @@ pub(super) enum Outcome {
 
 /// The changes and findings of a command, shown once at its end.
 #[must_use]
-pub(super) struct Report {
+pub(super) struct OutcomeReport {
     pub(super) outcome: Outcome,
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<FileChange>,
     pub(super) diagnostics: Diagnostics,
     /// The next steps, for people.
     pub(super) next: String,
 }
 
 /// Applies the plan of a command. Nothing is written if the source has errors.
-pub(super) fn apply(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Report> {
+pub(super) fn apply(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<OutcomeReport> {
     if diagnostics.has_errors() {
-        return Ok(Report { outcome: Outcome::Failed, changes: Vec::new(), diagnostics, next: String::new() });
+        return Ok(OutcomeReport { outcome: Outcome::Failed, changes: Vec::new(), diagnostics, next: String::new() });
     }
     apply_anyway(draft, diagnostics, write)
 }
@@ -66,7 +66,7 @@ pub(super) fn apply_and_fetch(
 }
 
 /// Applies the part of a plan that has no errors.
-pub(super) fn apply_anyway(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Report> {
+pub(super) fn apply_anyway(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<OutcomeReport> {
     let mode = match write {
         WriteArgs { check: true, .. } => Mode::Check,
         write if write.is_preview() => Mode::DryRun,
@@ -79,10 +79,10 @@ pub(super) fn apply_anyway(draft: Draft, diagnostics: Diagnostics, write: &Write
         Mode::Check if apply::differs(&changes) => Outcome::Differs,
         Mode::Check | Mode::DryRun | Mode::Write => Outcome::Done,
     };
-    Ok(Report { outcome, changes, diagnostics, next: String::new() })
+    Ok(OutcomeReport { outcome, changes, diagnostics, next: String::new() })
 }
 
-impl Report {
+impl OutcomeReport {
     /// Returns true if the command wrote its files or found them up to date.
     pub(super) fn is_written(&self, write: &WriteArgs) -> bool {
         self.outcome == Outcome::Done && !write.is_preview()
@@ -106,7 +106,7 @@ impl Report {
         if term.verbosity() > Verbosity::Quiet && !matches!(self.outcome, Outcome::Failed | Outcome::Misused) {
             if !write.diff {
                 let all = term.verbosity() == Verbosity::Verbose;
-                let shown: Vec<Change> =
+                let shown: Vec<FileChange> =
                     self.changes.iter().filter(|change| all || change.kind != ChangeKind::Unchanged).cloned().collect();
                 let all = all || !term.is_for_people();
                 term.changes(&if all { report::text(&shown) } else { report::brief(&shown) })?;
@@ -152,8 +152,8 @@ fn abort_hook() -> impl FnMut(&FsOp) -> io::Result<()> {
 
 /// Reports the error that ended a command.
 pub(super) fn fail(error: anyhow::Error, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
-    let (outcome, error) = match error.downcast::<Usage>() {
-        Ok(Usage(problem)) => (Outcome::Misused, problem.into()),
+    let (outcome, error) = match error.downcast::<UsageError>() {
+        Ok(UsageError(problem)) => (Outcome::Misused, problem.into()),
         Err(error) => (Outcome::Failed, error),
     };
     let conflicts = error.downcast_ref::<ApplyError>().map(ApplyError::diagnostics);
@@ -162,5 +162,5 @@ pub(super) fn fail(error: anyhow::Error, write: &WriteArgs, term: &mut Term) -> 
         return Ok(outcome);
     }
     let diagnostics = conflicts.unwrap_or_else(|| [Diagnostic::from(&error)].into_iter().collect());
-    Report { outcome, changes: Vec::new(), diagnostics, next: String::new() }.show(write, term)
+    OutcomeReport { outcome, changes: Vec::new(), diagnostics, next: String::new() }.show(write, term)
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::generate::{features, selection};
-use super::outcome::{Outcome, Report, Usage as Misuse, apply};
+use super::outcome::{Outcome, OutcomeReport, UsageError as Misuse, apply};
 use crate::cli::{
     DataFormat, DeriveArgs, DeriveFormat, ExplainArgs, FeatureArgs, LintArgs, OutputFormat, PackageArgs, VerifyArgs,
     WriteArgs,
@@ -17,7 +17,7 @@ use crate::ops::rbac::lint::{self, LintOptions, Linted};
 use crate::ops::rbac::verify::{self, Verified, VerifyOptions};
 use crate::ops::rbac::{RbacSource, RbacSourceOptions};
 use crate::rbac::derive::propose;
-use crate::rbac::{RequestScope, Target, Usage, rule_query};
+use crate::rbac::{RbacTarget, RbacUsage, RequestScope, rule_query};
 use crate::term::{Term, Verbosity};
 use crate::yaml;
 
@@ -99,7 +99,7 @@ pub(super) fn lint(args: &LintArgs, term: &mut Term) -> Result<Outcome> {
         if report.outcome == Outcome::Done {
             report.outcome = outcome;
         }
-        return Report { diagnostics: found, ..report }.show(&args.write, term);
+        return OutcomeReport { diagnostics: found, ..report }.show(&args.write, term);
     }
     if args.write.output != OutputFormat::Text {
         return report(outcome, found).show(&args.write, term);
@@ -148,8 +148,8 @@ fn source(of: &FeatureArgs, packages: &PackageArgs, program: Option<&String>) ->
     }
 }
 
-fn report(outcome: Outcome, diagnostics: Diagnostics) -> Report {
-    Report { outcome, changes: Vec::new(), diagnostics, next: String::new() }
+fn report(outcome: Outcome, diagnostics: Diagnostics) -> OutcomeReport {
+    OutcomeReport { outcome, changes: Vec::new(), diagnostics, next: String::new() }
 }
 
 fn failed(code: &RbacSource, output: DataFormat, term: &mut Term) -> Result<Outcome> {
@@ -165,7 +165,7 @@ fn failed(code: &RbacSource, output: DataFormat, term: &mut Term) -> Result<Outc
 /// Prints one document: the answer, the calls, and the findings.
 fn print<'a>(
     code: &RbacSource,
-    usages: impl Iterator<Item = &'a Usage>,
+    usages: impl Iterator<Item = &'a RbacUsage>,
     mut document: Value,
     term: &mut Term,
 ) -> Result<Outcome> {
@@ -202,7 +202,7 @@ fn verdict(found: &Diagnostics, linted: &Linted) -> String {
     }
 }
 
-fn object(usage: &Usage) -> Value {
+fn object(usage: &RbacUsage) -> Value {
     let (line, column) = usage.origin.line_column();
     let mut object = json!({
         "verb": usage.permission.verb,
@@ -218,11 +218,11 @@ fn object(usage: &Usage) -> Value {
         "column": column,
     });
     match &usage.permission.target {
-        Target::Resource { group, resource, .. } => {
+        RbacTarget::Resource { group, resource, .. } => {
             object["group"] = json!(group);
             object["resource"] = json!(resource);
         }
-        Target::Url(url) => object["url"] = json!(url),
+        RbacTarget::Url(url) => object["url"] = json!(url),
     }
     if let RequestScope::Namespace(name) = &usage.scope {
         object["namespace"] = json!(name);
@@ -234,7 +234,7 @@ fn object(usage: &Usage) -> Value {
 }
 
 /// `file:line:column: permission, where: call`
-fn line(usage: &Usage) -> String {
+fn line(usage: &RbacUsage) -> String {
     let (line, column) = usage.origin.line_column();
     let target = &usage.permission.target;
     let place = match &usage.scope {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::outcome::{Outcome, Usage};
+use super::outcome::{Outcome, UsageError};
 use crate::cli::{DataFormat, ScorecardArgs};
 use crate::diagnostic::Problem;
 use crate::ops::bundle::folder;
@@ -19,7 +19,7 @@ pub(super) fn run(args: &ScorecardArgs, term: &mut Term) -> Result<Outcome> {
     if tests.is_empty() {
         let labels = Test::ALL.map(|test| format!("test={}-test", test.as_str())).join(", ");
         let problem = Problem::new("no test has all of these labels");
-        return Err(Usage(problem.help(format!("there are suite=basic, suite=olm, {labels}"))).into());
+        return Err(UsageError(problem.help(format!("there are suite=basic, suite=olm, {labels}"))).into());
     }
     let shown = args.dir.display().to_string();
     let folder = folder(&args.dir)?;

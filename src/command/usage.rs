@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, ValueEnum as _};
 
-use super::outcome::{Outcome, Usage, fail};
+use super::outcome::{Outcome, UsageError, fail};
 use crate::cli::peers::{self, FLAGS};
 use crate::cli::{Cli, OutputFormat, WriteArgs};
 use crate::diagnostic::Problem;
@@ -17,7 +17,7 @@ pub(super) fn refuse(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     if let Some(problem) = peer_command(error, arguments) {
         let write = WriteArgs { output, ..WriteArgs::default() };
         let mut term = Term::stdio(crate::term::Verbosity::Normal);
-        return fail(Usage(problem).into(), &write, &mut term).unwrap_or(Outcome::Misused);
+        return fail(UsageError(problem).into(), &write, &mut term).unwrap_or(Outcome::Misused);
     }
     if !error.use_stderr()
         || output == OutputFormat::Text
@@ -32,7 +32,7 @@ pub(super) fn refuse(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     }
     let write = WriteArgs { output, quiet: true, ..WriteArgs::default() };
     let mut term = Term::stdio(crate::term::Verbosity::Quiet);
-    fail(Usage(problem(error)).into(), &write, &mut term).unwrap_or(Outcome::Misused)
+    fail(UsageError(problem(error)).into(), &write, &mut term).unwrap_or(Outcome::Misused)
 }
 
 /// Returns the error for a command of kubebuilder or operator-sdk that has another form here.

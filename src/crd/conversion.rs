@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::Crd;
-use super::walk::{self, Path, Step};
+use super::walk::{self, SchemaPath, SchemaStep};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::source::marker::{CONVERSION, Marker};
 
@@ -77,7 +77,7 @@ pub fn check(crds: &[Crd], markers: &[Marker], converted: &Converted) -> Diagnos
         if markers.iter().any(|marker| origin.is_some_and(|origin| is_before(marker, origin, crds))) {
             continue;
         }
-        let what = if path == Path::default() { String::new() } else { format!(" in `{path}`") };
+        let what = if path == SchemaPath::default() { String::new() } else { format!(" in `{path}`") };
         let message =
             format!("`{}` serves `{one}` and `{other}`, which differ{what}, but has no conversion", crd.kind());
         let marker = format!("`// +{CONVERSION}:none=…` before the type of `{stored}`");
@@ -116,7 +116,7 @@ fn is_before(marker: &Marker, origin: &Origin, crds: &[Crd]) -> bool {
         && !marker.string("none").trim().is_empty()
 }
 
-fn difference(crd: &Crd) -> Option<(String, String, Path)> {
+fn difference(crd: &Crd) -> Option<(String, String, SchemaPath)> {
     if !is_needed(crd) {
         return None;
     }
@@ -128,12 +128,12 @@ fn difference(crd: &Crd) -> Option<(String, String, Path)> {
     let (one, first) = versions.next()?;
     let first = schema(first);
     versions.find_map(|(other, version)| {
-        let path = differ(&first, &schema(version), &Path::default())?;
+        let path = differ(&first, &schema(version), &SchemaPath::default())?;
         Some((one.to_owned(), other.to_owned(), path))
     })
 }
 
-fn differ(one: &Value, other: &Value, path: &Path) -> Option<Path> {
+fn differ(one: &Value, other: &Value, path: &SchemaPath) -> Option<SchemaPath> {
     if one == other {
         return None;
     }
@@ -145,14 +145,14 @@ fn differ(one: &Value, other: &Value, path: &Path) -> Option<Path> {
         (Some(one), Some(other)) => differ(one, other, &path.field(name)),
         _ => Some(path.field(name)),
     };
-    let of_part = |key: &str, step: Step| match (&one[key], &other[key]) {
+    let of_part = |key: &str, step: SchemaStep| match (&one[key], &other[key]) {
         (one @ Value::Object(_), other @ Value::Object(_)) => differ(one, other, &path.then(step)),
         _ => None,
     };
     names
         .into_iter()
         .find_map(of_field)
-        .or_else(|| of_part("items", Step::Items))
-        .or_else(|| of_part("additionalProperties", Step::Values))
+        .or_else(|| of_part("items", SchemaStep::Items))
+        .or_else(|| of_part("additionalProperties", SchemaStep::Values))
         .or_else(|| Some(path.clone()))
 }

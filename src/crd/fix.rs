@@ -24,7 +24,7 @@ impl Fixable {
 
 /// A change of a CRD.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fix {
+pub struct CrdFix {
     /// The category.
     pub what: Fixable,
     /// The change, such as ``the format `uint32` is `int64` now``.
@@ -36,7 +36,7 @@ pub struct Fix {
 }
 
 /// Applies the wanted fixes.
-pub fn fix(mut crd: Crd, wanted: &[Fixable]) -> (Crd, Vec<Fix>) {
+pub fn fix(mut crd: Crd, wanted: &[Fixable]) -> (Crd, Vec<CrdFix>) {
     let wants = |what| wanted.contains(&what);
     let mut fixes = Vec::new();
     if wants(Fixable::Formats) {
@@ -54,10 +54,10 @@ pub fn fix(mut crd: Crd, wanted: &[Fixable]) -> (Crd, Vec<Fix>) {
 /// Suggests changes in the types in place of fixes. [`structural::check`] warns about formats.
 pub fn advice(crd: &Crd) -> Diagnostics {
     let (_, fixes) = fix(crd.clone(), &[Fixable::ListKind, Fixable::Scale]);
-    fixes.iter().filter_map(Fix::advice).collect()
+    fixes.iter().filter_map(CrdFix::advice).collect()
 }
 
-impl Fix {
+impl CrdFix {
     /// The note about an applied fix.
     pub fn done(&self) -> Diagnostic {
         Diagnostic::new(Code::Fixed, format!("{}: {}", self.change, self.subject)).at(self.origin.clone())
@@ -85,7 +85,7 @@ impl Fix {
 
 /// Replaces or removes formats that the API server does not know: it warns about them and ignores them. The replacement
 /// is a known format that contains all values of the integer format.
-fn formats(crd: &mut Crd) -> Vec<Fix> {
+fn formats(crd: &mut Crd) -> Vec<CrdFix> {
     let mut changed = Vec::new();
     walk::edit(&mut crd.value, &mut |version, path, schema| {
         let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !structural::is_format(format))
@@ -103,7 +103,7 @@ fn formats(crd: &mut Crd) -> Vec<Fix> {
         };
         changed.push((version.to_owned(), path.clone(), change));
     });
-    let fix = |(version, path, change): (String, walk::Path, String)| Fix {
+    let fix = |(version, path, change): (String, walk::SchemaPath, String)| CrdFix {
         what: Fixable::Formats,
         change,
         subject: format!("`{path}` in `{}`, version `{version}`", crd.kind()),
@@ -122,7 +122,7 @@ fn wider(format: &str) -> Option<&'static str> {
 }
 
 /// The API server defaults the list kind.
-fn list_kind(crd: &mut Crd) -> Option<Fix> {
+fn list_kind(crd: &mut Crd) -> Option<CrdFix> {
     let list_kind = format!("{}List", crd.kind());
     let names = crd.value.pointer_mut("/spec/names").and_then(Value::as_object_mut)?;
     if names.get("listKind").is_some_and(|kind| *kind != "") {
@@ -130,7 +130,7 @@ fn list_kind(crd: &mut Crd) -> Option<Fix> {
     }
     names.insert("listKind".to_owned(), list_kind.as_str().into());
     let subject = format!("`{}`", crd.kind());
-    Some(Fix {
+    Some(CrdFix {
         what: Fixable::ListKind,
         change: format!("set `listKind` to `{list_kind}`"),
         subject,
@@ -139,7 +139,7 @@ fn list_kind(crd: &mut Crd) -> Option<Fix> {
 }
 
 /// kube writes a scale subresource only beside a status.
-fn scale(crd: &mut Crd) -> Vec<Fix> {
+fn scale(crd: &mut Crd) -> Vec<CrdFix> {
     let kind = crd.kind().to_owned();
     let mut fixes = Vec::new();
     let versions = crd.value.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
@@ -150,7 +150,7 @@ fn scale(crd: &mut Crd) -> Vec<Fix> {
             continue;
         };
         version["subresources"]["scale"] = json!(scale);
-        fixes.push(Fix {
+        fixes.push(CrdFix {
             what: Fixable::Scale,
             change: "added the scale subresource".to_owned(),
             subject: format!("`{kind}`, version `{name}`"),

@@ -3,17 +3,17 @@
 use serde_json::{Map, Value, json};
 
 use super::structural;
-use super::walk::Path;
+use super::walk::SchemaPath;
 
 mod text;
 
-type Object = Map<String, Value>;
+type SampleObject = Map<String, Value>;
 
 /// Fields of every object, which the schema of a kind omits.
 const GENERAL: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Checks an object against a schema after the server's defaulting. The error is the path and the reason.
-pub(crate) fn fits(schema: &Object, object: &Value) -> Result<(), (Path, String)> {
+pub(crate) fn fits(schema: &SampleObject, object: &Value) -> Result<(), (SchemaPath, String)> {
     let (mut schema, mut object) = (schema.clone(), object.clone());
     if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
         required.retain(|name| !GENERAL.iter().any(|general| name == general));
@@ -22,11 +22,11 @@ pub(crate) fn fits(schema: &Object, object: &Value) -> Result<(), (Path, String)
         object.as_object_mut().and_then(|fields| fields.remove(name));
     }
     fill_in(&schema, &mut object);
-    structural::accepts(&schema, &object, &Path::default())
+    structural::accepts(&schema, &object, &SchemaPath::default())
 }
 
 /// The required fields of an object, without the general ones, with valid values; `None` if no valid values are found.
-pub(crate) fn least(schema: &Object) -> Option<Object> {
+pub(crate) fn least(schema: &SampleObject) -> Option<SampleObject> {
     let mut fields = required(schema);
     for name in GENERAL {
         fields.remove(name);
@@ -34,7 +34,7 @@ pub(crate) fn least(schema: &Object) -> Option<Object> {
     fits(schema, &Value::Object(fields.clone())).is_ok().then_some(fields)
 }
 
-fn fill_in(schema: &Object, value: &mut Value) {
+fn fill_in(schema: &SampleObject, value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, schema) in properties(schema) {
@@ -62,11 +62,11 @@ fn fill_in(schema: &Object, value: &mut Value) {
 }
 
 /// The required fields; of alternatives, those of the first schema.
-fn required(schema: &Object) -> Object {
+fn required(schema: &SampleObject) -> SampleObject {
     let all = |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten();
     let first = |key: &str| all(key).take(1);
     let parts = all("allOf").chain(first("oneOf")).chain(first("anyOf")).filter_map(Value::as_object);
-    let mut fields: Object = parts.flat_map(required).collect();
+    let mut fields: SampleObject = parts.flat_map(required).collect();
     for name in all("required").filter_map(Value::as_str) {
         let field = properties(schema).find(|(field, _)| *field == name);
         let value = field.map_or(Value::Null, |(_, schema)| value(name, schema));
@@ -83,7 +83,7 @@ fn required(schema: &Object) -> Object {
     fields
 }
 
-fn value(name: &str, schema: &Object) -> Value {
+fn value(name: &str, schema: &SampleObject) -> Value {
     if let Some(default) = default(schema) {
         return default.clone();
     }
@@ -108,7 +108,7 @@ fn value(name: &str, schema: &Object) -> Value {
 }
 
 /// A number that fits the name, usually 1, moved into the bounds.
-fn number(name: &str, schema: &Object) -> Value {
+fn number(name: &str, schema: &SampleObject) -> Value {
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
     let beyond = |key: &str| if schema.get(key) == Some(&Value::Bool(true)) { 1.0 } else { 0.0 };
     let mut number = text::number(name);
@@ -125,12 +125,12 @@ fn number(name: &str, schema: &Object) -> Value {
     serde_json::from_str(&number.to_string()).unwrap_or_default()
 }
 
-fn properties(schema: &Object) -> impl Iterator<Item = (&String, &Object)> {
+fn properties(schema: &SampleObject) -> impl Iterator<Item = (&String, &SampleObject)> {
     let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     fields.filter_map(|(name, schema)| Some((name, schema.as_object()?)))
 }
 
-fn default(schema: &Object) -> Option<&Value> {
+fn default(schema: &SampleObject) -> Option<&Value> {
     schema.get("default").filter(|default| !default.is_null())
 }
 
@@ -138,7 +138,7 @@ fn default(schema: &Object) -> Option<&Value> {
 mod tests {
     use super::*;
 
-    fn schema(spec: &Value) -> Object {
+    fn schema(spec: &Value) -> SampleObject {
         let schema = json!({ "type": "object", "required": ["spec", "metadata"], "properties": { "spec": spec } });
         schema.as_object().unwrap().clone()
     }

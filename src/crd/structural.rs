@@ -21,9 +21,9 @@ use self::keys::KEYS;
 pub(super) use self::keys::is_format;
 
 use super::Crd;
-use super::walk::{NESTED, Path, Step};
+use super::walk::{NESTED, SchemaPath, SchemaStep};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::schema::release::Change;
+use crate::schema::release::ReleaseChange;
 
 /// Schema keys that a CRD does not support.
 const UNSUPPORTED: [&str; 6] = ["$schema", "additionalItems", "definitions", "dependencies", "id", "patternProperties"];
@@ -36,11 +36,11 @@ pub fn check(crd: &Crd) -> Diagnostics {
     let mut found = names::check(crd);
     for (name, version) in crd.versions() {
         let subject = format!("`{}`, version `{name}`", crd.kind());
-        let mut check = Check { found: &mut found, crd, version: name, subject };
+        let mut check = StructuralCheck { found: &mut found, crd, version: name, subject };
         check.version(version);
         let Some(schema) = version.pointer("/schema/openAPIV3Schema").filter(|schema| !schema.is_null()) else {
             let help = "remove `schema = \"disabled\"` from `#[kube(…)]`";
-            check.invalid(&Path::default(), "the schema is missing", help);
+            check.invalid(&SchemaPath::default(), "the schema is missing", help);
             continue;
         };
         if version.pointer("/subresources/status").is_some() {
@@ -48,7 +48,7 @@ pub fn check(crd: &Crd) -> Diagnostics {
         }
         check.schema(
             schema,
-            &Path::default(),
+            &SchemaPath::default(),
             Context { level: Level::Root, correlated: true, defaults: true, mended: None },
         );
     }
@@ -65,7 +65,7 @@ struct Context {
     /// The server checks defaults here.
     defaults: bool,
     /// The kube change that removes this `anyOf`, of an `Option` of an enum.
-    mended: Option<Change>,
+    mended: Option<ReleaseChange>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,30 +77,30 @@ enum Level {
     Logic,
 }
 
-struct Check<'a> {
+struct StructuralCheck<'a> {
     found: &'a mut Diagnostics,
     crd: &'a Crd,
     version: &'a str,
     subject: String,
 }
 
-type Object = Map<String, Value>;
+type SchemaObject = Map<String, Value>;
 
-impl Check<'_> {
-    fn say(&mut self, code: Code, path: &Path, what: &str, help: &str) {
+impl StructuralCheck<'_> {
+    fn say(&mut self, code: Code, path: &SchemaPath, what: &str, help: &str) {
         let message = format!("{what}: {}", self.subject_at(path));
         self.found.push(Diagnostic::new(code, message).at(self.place(path)).help(help));
     }
 
-    fn invalid(&mut self, path: &Path, what: &str, help: &str) {
+    fn invalid(&mut self, path: &SchemaPath, what: &str, help: &str) {
         self.say(Code::InvalidSchema, path, what, help);
     }
 
-    fn subject_at(&self, path: &Path) -> String {
-        if *path == Path::default() { self.subject.clone() } else { format!("`{path}` in {}", self.subject) }
+    fn subject_at(&self, path: &SchemaPath) -> String {
+        if *path == SchemaPath::default() { self.subject.clone() } else { format!("`{path}` in {}", self.subject) }
     }
 
-    fn place(&self, path: &Path) -> Option<Origin> {
+    fn place(&self, path: &SchemaPath) -> Option<Origin> {
         self.crd.place(self.version, path).cloned()
     }
 
@@ -110,12 +110,12 @@ impl Check<'_> {
         for (key, _) in schema.as_object().into_iter().flatten().filter(|(_, value)| says(value)) {
             if keys::key(key).is_some_and(|key| !key.at_root) {
                 let what = format!("a resource with a status must not have `{key}` at its root");
-                self.invalid(&Path::default(), &what, "move the flattened value into a field");
+                self.invalid(&SchemaPath::default(), &what, "move the flattened value into a field");
             }
         }
     }
 
-    fn schema(&mut self, schema: &Value, path: &Path, context: Context) {
+    fn schema(&mut self, schema: &Value, path: &SchemaPath, context: Context) {
         let Some(schema) = schema.as_object() else { return };
         let context = Context { mended: context.mended.or_else(|| optional_enum(schema)), ..context };
         self.keys(schema, path);
@@ -144,7 +144,7 @@ impl Check<'_> {
         self.descend(schema, path, context);
     }
 
-    fn descend(&mut self, schema: &Object, path: &Path, context: Context) {
+    fn descend(&mut self, schema: &SchemaObject, path: &SchemaPath, context: Context) {
         let level = if context.level == Level::Logic { Level::Logic } else { Level::Inner };
         let inner = Context { level, mended: context.mended.filter(|_| level == Level::Logic), ..context };
         let logic = Context { level: Level::Logic, ..context };
@@ -154,10 +154,10 @@ impl Check<'_> {
                 ("items", nested) => {
                     let by_keys = schema.get("x-kubernetes-list-type").is_some_and(|merge| merge == "map");
                     let correlated = context.correlated && by_keys;
-                    self.schema(nested, &path.then(Step::Items), Context { correlated, ..inner });
+                    self.schema(nested, &path.then(SchemaStep::Items), Context { correlated, ..inner });
                 }
                 ("additionalProperties", nested) => {
-                    self.schema(nested, &path.then(Step::Values), Context { defaults: false, ..inner });
+                    self.schema(nested, &path.then(SchemaStep::Values), Context { defaults: false, ..inner });
                 }
                 // The server expects exactly this for int-or-string.
                 ("anyOf", nested) if context.level != Level::Logic && is_int_or_string(nested) => {}
@@ -179,7 +179,7 @@ impl Check<'_> {
         }
     }
 
-    fn keys(&mut self, schema: &Object, path: &Path) {
+    fn keys(&mut self, schema: &SchemaObject, path: &SchemaPath) {
         for key in schema.keys().filter(|key| keys::key(key).is_none()) {
             let help = "the API server drops it; remove it from `extend(…)`, or use a key of OpenAPI v3";
             self.say(Code::UnknownSchemaKey, path, &format!("`{key}` is not a valid key of a CRD schema"), help);
@@ -197,7 +197,7 @@ impl Check<'_> {
         }
     }
 
-    fn types(&mut self, schema: &Object, path: &Path, Context { level, mended, .. }: Context) {
+    fn types(&mut self, schema: &SchemaObject, path: &SchemaPath, Context { level, mended, .. }: Context) {
         let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
         match (kind, level) {
             ("object", Level::Root) => {}
@@ -223,7 +223,7 @@ impl Check<'_> {
     }
 
     /// Checks the structure that `x-kubernetes-…` keys declare.
-    fn extensions(&mut self, schema: &Object, path: &Path, level: Level) {
+    fn extensions(&mut self, schema: &SchemaObject, path: &SchemaPath, level: Level) {
         if schema.get(PRESERVE) == Some(&Value::Bool(false)) {
             self.invalid(path, &format!("`{PRESERVE}` is false"), "remove it");
         }
@@ -260,7 +260,7 @@ impl Check<'_> {
     }
 
     /// Rejects keys that only structural positions may have.
-    fn logic(&mut self, schema: &Object, path: &Path, mended: Option<Change>) {
+    fn logic(&mut self, schema: &SchemaObject, path: &SchemaPath, mended: Option<ReleaseChange>) {
         let says = |value: &Value| match value {
             Value::Null | Value::Bool(false) => false,
             Value::String(text) => !text.is_empty(),
@@ -280,7 +280,7 @@ impl Check<'_> {
     }
 
     /// Every constrained field must also be a field of the structure.
-    fn complete(&mut self, logic: Option<&Value>, structure: &Object, path: &Path) {
+    fn complete(&mut self, logic: Option<&Value>, structure: &SchemaObject, path: &SchemaPath) {
         let help = "specify it outside of `anyOf`, `oneOf`, `allOf` and `not` as well";
         match logic {
             Some(Value::Array(schemas)) => schemas.iter().for_each(|one| self.complete(Some(one), structure, path)),
@@ -291,7 +291,7 @@ impl Check<'_> {
                 let inner = |key: &str| structure.get(key).and_then(Value::as_object);
                 if let Some(items) = logic.get("items") {
                     match inner("items") {
-                        Some(structure) => self.complete(Some(items), structure, &path.then(Step::Items)),
+                        Some(structure) => self.complete(Some(items), structure, &path.then(SchemaStep::Items)),
                         None => self.invalid(path, "`items` is constrained, but the value is not a list", help),
                     }
                 }
@@ -307,7 +307,7 @@ impl Check<'_> {
         }
     }
 
-    fn array(&mut self, schema: &Object, path: &Path) {
+    fn array(&mut self, schema: &SchemaObject, path: &SchemaPath) {
         if schema.get("items").is_some_and(Value::is_array)
             || (schema.get("type").is_some_and(|kind| kind == "array") && !schema.contains_key("items"))
         {
@@ -321,7 +321,7 @@ impl Check<'_> {
         }
     }
 
-    fn object(&mut self, schema: &Object, path: &Path, level: Level) {
+    fn object(&mut self, schema: &SchemaObject, path: &SchemaPath, level: Level) {
         let Some(values) = schema.get("additionalProperties") else { return };
         let fields = schema.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
         if level == Level::Root {
@@ -332,7 +332,7 @@ impl Check<'_> {
         }
     }
 
-    fn text(&mut self, schema: &Object, path: &Path) {
+    fn text(&mut self, schema: &SchemaObject, path: &SchemaPath) {
         let text = |key: &str| schema.get(key).and_then(Value::as_str);
         if let Some(format) = text("format").filter(|format| !format.is_empty() && !is_format(format)) {
             let help = match text("type") {
@@ -356,7 +356,7 @@ impl Check<'_> {
         }
     }
 
-    fn default(&mut self, schema: &Object, path: &Path) {
+    fn default(&mut self, schema: &SchemaObject, path: &SchemaPath) {
         let Some(default) = schema.get("default").filter(|default| !default.is_null()) else { return };
         if let Err((inner, why)) = default::accepts(schema, default, path) {
             let help = "change the `Default` or the schema of the field so that the default is valid";
@@ -370,23 +370,23 @@ const EMBEDDED: &str = "x-kubernetes-embedded-resource";
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 
-fn flag(schema: &Object, key: &str) -> bool {
+fn flag(schema: &SchemaObject, key: &str) -> bool {
     schema.get(key) == Some(&Value::Bool(true))
 }
 
 /// The kube-core change that makes the schema of an `Option` of an enum `nullable`; `None` for other schemas.
-fn optional_enum(schema: &Object) -> Option<Change> {
+fn optional_enum(schema: &SchemaObject) -> Option<ReleaseChange> {
     let [some, none] = schema.get("anyOf")?.as_array()?.as_slice() else { return None };
     let is_none = none["nullable"] == true && none["enum"] == json!([null]);
     let has = |key: &str| some.get(key).is_some();
     match has("enum") {
         _ if !is_none || has("nullable") => None,
-        true => Some(Change::DescribedOptionalEnum),
-        false => Some(Change::OptionalData),
+        true => Some(ReleaseChange::DescribedOptionalEnum),
+        false => Some(ReleaseChange::OptionalData),
     }
 }
 
-fn update(change: Change) -> String {
+fn update(change: ReleaseChange) -> String {
     format!(
         "update kube to {} or later, which writes this `Option` of an enum as `nullable` instead of `anyOf`",
         change.since()

@@ -25,7 +25,7 @@ impl Section {
 
 /// A required dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dependency<'a> {
+pub struct DependencyEdit<'a> {
     /// The published crate name.
     pub name: &'a str,
     /// The version requirement.
@@ -38,7 +38,11 @@ pub struct Dependency<'a> {
 
 /// Adds the dependency, or its missing features to an existing one under any local name. A dev-dependency is not needed
 /// if `[dependencies]` has it with all features, and goes when it gets there.
-pub(crate) fn add_dependency(text: &str, section: Section, dependency: &Dependency<'_>) -> Result<String, EditError> {
+pub(crate) fn add_dependency(
+    text: &str,
+    section: Section,
+    dependency: &DependencyEdit<'_>,
+) -> Result<String, EditError> {
     edit(text, &dependency.help(section), |document| {
         let name = |section: Section| {
             let table = document.get(section.key()).and_then(Item::as_table_like);
@@ -68,7 +72,7 @@ pub(crate) fn add_dependency(text: &str, section: Section, dependency: &Dependen
 }
 
 /// Removes a dev-dependency that `[dependencies]` now has with the same version and no fewer features.
-fn remove_dev_dependency(document: &mut DocumentMut, dependency: &Dependency<'_>) {
+fn remove_dev_dependency(document: &mut DocumentMut, dependency: &DependencyEdit<'_>) {
     let dev = document.get_mut(Section::DevDependencies.key()).and_then(Item::as_table_like_mut);
     let Some(dev) = dev else { return };
     if dev.get(dependency.name).and_then(Item::as_str) == Some(dependency.version) {
@@ -178,7 +182,7 @@ fn edit(text: &str, help: &str, change: impl FnOnce(&mut DocumentMut) -> Option<
     })
 }
 
-impl Dependency<'_> {
+impl DependencyEdit<'_> {
     fn item(&self) -> Item {
         if self.default_features && self.features.is_empty() {
             return Item::Value(self.version.into());
@@ -275,9 +279,10 @@ fn insert_feature(array: &mut Array, at: usize, feature: &str) {
 mod tests {
     use super::*;
 
-    const KUBE: Dependency<'_> =
-        Dependency { name: "kube", version: "5", default_features: false, features: &["client", "derive"] };
-    const JIFF: Dependency<'_> = Dependency { name: "jiff", version: "0.2", default_features: true, features: &[] };
+    const KUBE: DependencyEdit<'_> =
+        DependencyEdit { name: "kube", version: "5", default_features: false, features: &["client", "derive"] };
+    const JIFF: DependencyEdit<'_> =
+        DependencyEdit { name: "jiff", version: "0.2", default_features: true, features: &[] };
 
     fn check(edit: impl Fn(&str) -> Result<String, EditError>, text: &str, expected: &str) {
         for endings in ["\n", "\r\n"] {

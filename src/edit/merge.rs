@@ -14,7 +14,7 @@ pub struct Merged {
     /// The text; unchanged at conflicts.
     pub text: String,
     /// The changes that were not made.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<MergeConflict>,
     /// True if some changes existed already.
     pub was_there: bool,
 }
@@ -38,7 +38,7 @@ pub fn without(old: &str, new: &str, theirs: &str) -> Option<String> {
 
 /// A place that both sides changed differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct MergeConflict {
     /// The byte range in the user's text.
     pub range: Range<usize>,
     /// The intended text.
@@ -53,20 +53,20 @@ pub fn merge(old: &str, new: &str, theirs: &str) -> Merged {
     let mut at = 0;
     while let Some(step) = next(&old, &mut ours, &mut others) {
         let (until, lines, go_on) = match step {
-            Step::Make(edit) => (edit.old.start, edit.lines, edit.old.end),
-            Step::Keep(edit) => {
+            MergeStep::Make(edit) => (edit.old.start, edit.lines, edit.old.end),
+            MergeStep::Keep(edit) => {
                 merged.was_there = true;
                 (edit.old.start, edit.lines, edit.old.end)
             }
-            Step::Done => {
+            MergeStep::Done => {
                 merged.was_there = true;
                 continue;
             }
-            Step::Share(edit) => (edit.old.start, edit.lines, edit.old.start),
-            Step::Refuse(our, other) => {
+            MergeStep::Share(edit) => (edit.old.start, edit.lines, edit.old.start),
+            MergeStep::Refuse(our, other) => {
                 let bytes = |count: usize| theirs[..count].iter().map(|line| line.len()).sum();
                 let range = bytes(other.at)..bytes(other.at + other.lines.len());
-                merged.conflicts.push(Conflict { range, wanted: our.lines.concat() });
+                merged.conflicts.push(MergeConflict { range, wanted: our.lines.concat() });
                 continue;
             }
         };
@@ -78,7 +78,7 @@ pub fn merge(old: &str, new: &str, theirs: &str) -> Merged {
 }
 
 #[derive(Debug, Clone)]
-struct Edit<'a> {
+struct MergeEdit<'a> {
     old: Range<usize>,
     /// The first replaced line in the text that contains it.
     at: usize,
@@ -87,14 +87,14 @@ struct Edit<'a> {
     keeps_key: bool,
 }
 
-impl Edit<'_> {
+impl MergeEdit<'_> {
     fn inserts(&self) -> bool {
         self.old.is_empty()
     }
 }
 
-fn edits<'a>(old: &[&str], new: &'a [&'a str]) -> VecDeque<Edit<'a>> {
-    let mut edits: VecDeque<Edit<'a>> = VecDeque::new();
+fn edits<'a>(old: &[&str], new: &'a [&'a str]) -> VecDeque<MergeEdit<'a>> {
+    let mut edits: VecDeque<MergeEdit<'a>> = VecDeque::new();
     for op in capture_diff_slices(Algorithm::Myers, old, new) {
         if matches!(op, DiffOp::Equal { .. }) {
             continue;
@@ -102,31 +102,35 @@ fn edits<'a>(old: &[&str], new: &'a [&'a str]) -> VecDeque<Edit<'a>> {
         let (old, now) = (op.old_range(), op.new_range());
         match edits.back_mut().filter(|last| last.old.end == old.start && last.at + last.lines.len() == now.start) {
             Some(last) => (last.old.end, last.lines) = (old.end, &new[last.at..now.end]),
-            None => edits.push_back(Edit { old, at: now.start, lines: &new[now], keeps_key: false }),
+            None => edits.push_back(MergeEdit { old, at: now.start, lines: &new[now], keeps_key: false }),
         }
     }
     edits
 }
 
-enum Step<'a> {
-    Make(Edit<'a>),
+enum MergeStep<'a> {
+    Make(MergeEdit<'a>),
     /// Made by both sides.
-    Keep(Edit<'a>),
+    Keep(MergeEdit<'a>),
     /// Contained in the other side's change.
     Done,
     /// Lines of both sides; the rest of both follows.
-    Share(Edit<'a>),
+    Share(MergeEdit<'a>),
     /// Ours conflicts with theirs, which follows.
-    Refuse(Edit<'a>, Edit<'a>),
+    Refuse(MergeEdit<'a>, MergeEdit<'a>),
 }
 
-fn next<'a>(old: &'a [&'a str], ours: &mut VecDeque<Edit<'a>>, others: &mut VecDeque<Edit<'a>>) -> Option<Step<'a>> {
+fn next<'a>(
+    old: &'a [&'a str],
+    ours: &mut VecDeque<MergeEdit<'a>>,
+    others: &mut VecDeque<MergeEdit<'a>>,
+) -> Option<MergeStep<'a>> {
     let (Some(our), Some(other)) = (ours.front().cloned(), others.front().cloned()) else {
-        return ours.pop_front().or_else(|| others.pop_front()).map(Step::Make);
+        return ours.pop_front().or_else(|| others.pop_front()).map(MergeStep::Make);
     };
     if our.old == other.old && our.lines == other.lines {
         ours.pop_front();
-        return others.pop_front().map(Step::Keep);
+        return others.pop_front().map(MergeStep::Keep);
     }
     if our.inserts() && other.inserts() && our.old == other.old {
         // Both added the same list.
@@ -134,13 +138,13 @@ fn next<'a>(old: &'a [&'a str], ours: &mut VecDeque<Edit<'a>>, others: &mut VecD
             && first == same
             && is_key(first)
         {
-            ours[0] = Edit { at: our.at + 1, lines: rest, ..our.clone() };
-            others[0] = Edit { at: other.at + 1, lines: more, ..other };
-            return Some(Step::Share(Edit { lines: &our.lines[..1], ..our }));
+            ours[0] = MergeEdit { at: our.at + 1, lines: rest, ..our.clone() };
+            others[0] = MergeEdit { at: other.at + 1, lines: more, ..other };
+            return Some(MergeStep::Share(MergeEdit { lines: &our.lines[..1], ..our }));
         }
         ours.pop_front();
         let refused = shares_entry(our.lines, other.lines);
-        return Some(if refused { Step::Refuse(our, other) } else { Step::Make(our) });
+        return Some(if refused { MergeStep::Refuse(our, other) } else { MergeStep::Make(our) });
     }
     // Entries in a removed list.
     let key = our.keeps_key || is_list(&old[our.old.clone()]);
@@ -148,32 +152,36 @@ fn next<'a>(old: &'a [&'a str], ours: &mut VecDeque<Edit<'a>>, others: &mut VecD
     if key && inside && other.inserts() && is_entry(other.lines) {
         if !our.lines.is_empty() {
             ours.pop_front();
-            return Some(Step::Refuse(our, other));
+            return Some(MergeStep::Refuse(our, other));
         }
         if !our.keeps_key {
             let start = our.old.start;
-            ours[0] = Edit { old: start + 1..our.old.end, keeps_key: true, ..our.clone() };
-            return Some(Step::Make(Edit { old: start..start + 1, lines: &old[start..=start], ..our }));
+            ours[0] = MergeEdit { old: start + 1..our.old.end, keeps_key: true, ..our.clone() };
+            return Some(MergeStep::Make(MergeEdit { old: start..start + 1, lines: &old[start..=start], ..our }));
         }
         // Lines before the entries come first.
         if our.old.start < other.old.start {
             ours[0].old.start = other.old.start;
-            return Some(Step::Make(Edit { old: our.old.start..other.old.start, ..our }));
+            return Some(MergeStep::Make(MergeEdit { old: our.old.start..other.old.start, ..our }));
         }
-        return others.pop_front().map(Step::Make);
+        return others.pop_front().map(MergeStep::Make);
     }
     if our.old.end <= other.old.start {
-        return ours.pop_front().map(Step::Make);
+        return ours.pop_front().map(MergeStep::Make);
     }
     if other.old.end <= our.old.start {
-        return others.pop_front().map(Step::Make);
+        return others.pop_front().map(MergeStep::Make);
     }
     ours.pop_front();
     // Theirs contains it, and more.
     let begins = our.old.start == other.old.start && other.lines.starts_with(our.lines);
     let ends = our.old.end == other.old.end && other.lines.ends_with(our.lines);
     let within = other.old.start <= our.old.start && our.old.end <= other.old.end;
-    Some(if !our.lines.is_empty() && within && (begins || ends) { Step::Done } else { Step::Refuse(our, other) })
+    Some(if !our.lines.is_empty() && within && (begins || ends) {
+        MergeStep::Done
+    } else {
+        MergeStep::Refuse(our, other)
+    })
 }
 
 /// Matches a line such as `env:`.
@@ -243,7 +251,7 @@ mod tests {
         ] {
             let Merged { text, conflicts, .. } = merge(old, new, theirs);
             assert_eq!(text, theirs);
-            let [Conflict { range, wanted: told }] = &conflicts[..] else { panic!("{conflicts:?}") };
+            let [MergeConflict { range, wanted: told }] = &conflicts[..] else { panic!("{conflicts:?}") };
             assert_eq!((&theirs[range.clone()], told.as_str()), (place, wanted));
         }
     }

@@ -97,19 +97,19 @@ pub fn insert_module(text: &str, line: &str) -> Result<String, EditError> {
     })
 }
 
-struct Marker<'a> {
+struct ScaffoldMarker<'a> {
     start: usize,
     indent: &'a str,
 }
 
-fn find<'a>(text: &'a str, name: &str) -> Option<Marker<'a>> {
+fn find<'a>(text: &'a str, name: &str) -> Option<ScaffoldMarker<'a>> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let comment = line.trim();
         let body = comment.strip_prefix("//").or_else(|| comment.strip_prefix('#'));
         let found = body.and_then(|body| body.trim_start().strip_prefix("+kubebuilder:scaffold:"));
         if found == Some(name) {
-            return Some(Marker { start, indent: &line[..line.len() - line.trim_start().len()] });
+            return Some(ScaffoldMarker { start, indent: &line[..line.len() - line.trim_start().len()] });
         }
         start += line.len();
     }

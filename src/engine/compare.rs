@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use semver::Version;
 use similar::TextDiff;
 
-use super::question::{Answer, Compiled, Request};
+use super::question::{Compiled, EngineAnswer, EngineRequest};
 use super::reason::{self, is_for_the_compiler};
 use crate::api;
-use crate::crd::{self, Definition};
+use crate::crd::{self, CrdDefinition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::SourceTree;
 use crate::yaml;
@@ -16,10 +16,10 @@ use crate::yaml;
 /// Runs both engines. Compares only kinds that the source decides; the compiler decides the rest.
 pub(super) fn verify(
     tree: &mut SourceTree,
-    request: &Request,
+    request: &EngineRequest,
     found: &mut Diagnostics,
     say: &mut dyn FnMut(&str),
-) -> Answer {
+) -> EngineAnswer {
     let ((mut read, mut refused), syntax) = crd::read_definitions(tree);
     refused.extend(syntax);
     if reason::is_of_another_release(&refused) {
@@ -27,7 +27,7 @@ pub(super) fn verify(
     }
     if refused.has_errors() && !is_for_the_compiler(&refused) {
         found.extend(refused);
-        return Answer::default();
+        return EngineAnswer::default();
     }
     let why = |tree: &_| if refused.has_errors() { reason::explain(&refused, tree) } else { reason::first_time(tree) };
     let compiled = match Compiled::ask(tree, request, why, say) {
@@ -35,24 +35,24 @@ pub(super) fn verify(
         Err(why) => {
             found.extend(refused);
             found.extend(why);
-            return Answer::default();
+            return EngineAnswer::default();
         }
     };
     let new = api::new_releases(tree);
-    let comparison = Comparison { tree, read: &read, refused: &refused, compiled: &compiled };
+    let comparison = EngineComparison { tree, read: &read, refused: &refused, compiled: &compiled };
     let verified = comparison.run(new, Code::EnginesDiffer, found, say);
-    Answer { verified, ..compiled.merge(found) }
+    EngineAnswer { verified, ..compiled.merge(found) }
 }
 
-pub(super) struct Comparison<'a> {
+pub(super) struct EngineComparison<'a> {
     pub(super) tree: &'a SourceTree,
-    pub(super) read: &'a [Definition],
+    pub(super) read: &'a [CrdDefinition],
     /// The errors of the source.
     pub(super) refused: &'a Diagnostics,
     pub(super) compiled: &'a Compiled,
 }
 
-impl Comparison<'_> {
+impl EngineComparison<'_> {
     /// Reports each difference under `code`. Without a difference, returns the new releases that are verified.
     pub(super) fn run(
         &self,
@@ -109,15 +109,15 @@ fn worth_recording(
 
 /// A version of a kind with different answers.
 struct Difference<'a> {
-    definition: &'a Definition,
+    definition: &'a CrdDefinition,
     read: String,
     compiled: String,
 }
 
 /// The differences between the answers. `complete` means that `read` has all versions.
-fn differences<'a>(read: &'a [Definition], compiled: &'a Compiled, complete: bool) -> Vec<Difference<'a>> {
+fn differences<'a>(read: &'a [CrdDefinition], compiled: &'a Compiled, complete: bool) -> Vec<Difference<'a>> {
     let compiled = &compiled.definitions;
-    let text = |definition: Option<&Definition>| {
+    let text = |definition: Option<&CrdDefinition>| {
         definition.map(|definition| yaml::file(None, std::slice::from_ref(&definition.value))).unwrap_or_default()
     };
     let mut found = Vec::new();

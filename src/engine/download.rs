@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::Request;
+use super::EngineRequest;
 use super::cargo::Cargo;
 use super::reason::listed;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::SourceTree;
 
 /// Downloads what the answers about `tree` need. Returns true if the queries must run again.
-pub(super) fn missing(tree: &mut SourceTree, request: &Request, say: &mut dyn FnMut(&str)) -> bool {
+pub(super) fn missing(tree: &mut SourceTree, request: &EngineRequest, say: &mut dyn FnMut(&str)) -> bool {
     let missing = tree.lacking();
     if missing.is_empty() {
         return false;

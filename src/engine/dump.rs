@@ -62,7 +62,7 @@ pub(super) fn ask(visibility: &str, json: &str, types: &[(&str, String)], module
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum DumpAnswer {
     Crd(Value),
     Panic {
         message: String,
@@ -73,18 +73,18 @@ pub(super) enum Answer {
 }
 
 /// The answers of a program by type name, and true if the program ended normally.
-pub(super) fn answers(stdout: &str) -> (Vec<(String, Answer)>, bool) {
-    let mut answers: Vec<(String, Answer)> = Vec::new();
+pub(super) fn answers(stdout: &str) -> (Vec<(String, DumpAnswer)>, bool) {
+    let mut answers: Vec<(String, DumpAnswer)> = Vec::new();
     let mut done = false;
     for line in stdout.lines().filter_map(|line| line.strip_prefix(MARK)) {
         let Ok(Value::Object(mut line)) = serde_json::from_str::<Value>(line) else { continue };
         let mut text = |key: &str| line.get_mut(key).and_then(|value| value.as_str().map(str::to_owned));
         if let Some(kind) = text("asked") {
-            answers.push((kind, Answer::Nothing));
+            answers.push((kind, DumpAnswer::Nothing));
         } else if let (Some(message), Some(last)) = (text("panic"), answers.last_mut()) {
-            last.1 = Answer::Panic { message, place: text("place").unwrap_or_default() };
+            last.1 = DumpAnswer::Panic { message, place: text("place").unwrap_or_default() };
         } else if let (Some(crd), Some(last)) = (line.remove("crd"), answers.last_mut()) {
-            last.1 = Answer::Crd(crd);
+            last.1 = DumpAnswer::Crd(crd);
         } else {
             done |= line.contains_key("done");
         }
@@ -102,11 +102,11 @@ mod tests {
     fn output_is_read_whatever_else_is_printed() {
         let text = "noise\n@memcached-sdk {\"asked\":\"A\"}\nmore\n@memcached-sdk {\"crd\":{\"kind\":\"x\"}}\n\
                     @memcached-sdk {\"asked\":\"b::B\"}\n@memcached-sdk {\"panic\":\"no\",\"place\":\"src/a.rs:1:2\"}\n";
-        let crd = ("A".to_owned(), Answer::Crd(json!({ "kind": "x" })));
-        let panic = Answer::Panic { message: "no".to_owned(), place: "src/a.rs:1:2".to_owned() };
+        let crd = ("A".to_owned(), DumpAnswer::Crd(json!({ "kind": "x" })));
+        let panic = DumpAnswer::Panic { message: "no".to_owned(), place: "src/a.rs:1:2".to_owned() };
         let panic = ("b::B".to_owned(), panic);
         assert_eq!(answers(text), (vec![crd.clone(), panic.clone()], false));
-        let ended = ("c::C".to_owned(), Answer::Nothing);
+        let ended = ("c::C".to_owned(), DumpAnswer::Nothing);
         let more = "@memcached-sdk {\"asked\":\"c::C\"}\n";
         assert_eq!(answers(&format!("{text}{more}")), (vec![crd.clone(), panic.clone(), ended], false));
         assert_eq!(answers(&format!("{text}@memcached-sdk {{\"done\":true}}\n")), (vec![crd, panic], true));

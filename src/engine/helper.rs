@@ -5,16 +5,16 @@ use std::process::ExitStatus;
 
 use super::cargo::{Cargo, Program};
 use super::dump;
-use super::kinds::Kind;
-use super::manifest::{JSON, Manifests, SUBJECT, helper_name, identifier, lock};
+use super::kinds::CompiledType;
+use super::manifest::{EngineManifests, JSON, SUBJECT, helper_name, identifier, lock};
 use crate::diagnostic::Diagnostic;
 use crate::source::{CargoManifest, FeatureSelection};
 
 /// Returns true if the helper can name all kinds.
-pub(super) fn will_do(manifest: &CargoManifest, features: &FeatureSelection, kinds: &[Kind]) -> bool {
+pub(super) fn will_do(manifest: &CargoManifest, features: &FeatureSelection, kinds: &[CompiledType]) -> bool {
     // A helper cannot enable a feature of a dependency.
     let features = features.features.iter().all(|name| !name.contains('/'));
-    let named = |kind: &Kind| shared(&kind.core).is_none_or(|name| manifest.dependencies.contains_key(name));
+    let named = |kind: &CompiledType| shared(&kind.core).is_none_or(|name| manifest.dependencies.contains_key(name));
     features && kinds.iter().all(|kind| kind.public && named(kind))
 }
 
@@ -28,10 +28,10 @@ pub(super) fn ask(
     cargo: &Cargo<'_>,
     manifest: &CargoManifest,
     features: &FeatureSelection,
-    kinds: &[Kind],
+    kinds: &[CompiledType],
 ) -> Result<(String, ExitStatus), Diagnostic> {
     let scratch = cargo.scratch()?;
-    let manifests = Manifests::read(manifest).map_err(|error| Diagnostic::from(&error))?;
+    let manifests = EngineManifests::read(manifest).map_err(|error| Diagnostic::from(&error))?;
     let mut dependencies: Vec<&str> = kinds.iter().filter_map(|kind| shared(&kind.core)).collect();
     dependencies.sort_unstable();
     dependencies.dedup();
@@ -58,13 +58,13 @@ pub(super) fn ask(
     })
 }
 
-fn main(kinds: &[Kind]) -> String {
+fn main(kinds: &[CompiledType]) -> String {
     let types: Vec<(&str, String)> = kinds.iter().map(|kind| (kind.path.as_str(), crd(kind))).collect();
     let json = format!("::{JSON}");
     dump::ask("", &json, &types, &[]) + &dump::main(dump::ASK, &json)
 }
 
-fn crd(kind: &Kind) -> String {
+fn crd(kind: &CompiledType) -> String {
     let path: Vec<String> = kind.path.split("::").map(|name| identifier(name.trim())).collect();
     let core = match shared(&kind.core) {
         Some(_) => format!("::{}", kind.core.trim_start_matches("::")),

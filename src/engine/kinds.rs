@@ -5,7 +5,7 @@ use std::rc::Rc;
 use syn::{Item, Visibility};
 use toml_edit::Document;
 
-use crate::api::{self, Api, Declared};
+use crate::api::{self, Api, DeclaredApi};
 use crate::crd::{self, Declaration};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::k8s::{self, kind_name};
@@ -14,7 +14,7 @@ use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get};
 const TABLE: &str = "package.metadata.memcached-sdk";
 
 #[derive(Debug, Clone)]
-pub(super) struct Kind {
+pub(super) struct CompiledType {
     /// The path from the crate root; unique in a package.
     pub(super) path: String,
     /// The module whose asking function names it.
@@ -35,7 +35,7 @@ pub(super) struct Kind {
     pub(super) declared: Declaration,
 }
 
-impl Kind {
+impl CompiledType {
     pub(super) fn origin(&self) -> Origin {
         self.declared.origin.clone()
     }
@@ -125,15 +125,15 @@ fn is_path(text: &str) -> bool {
 }
 
 /// All types in source order, and reasons why there may be more.
-pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>, Diagnostics) {
+pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<CompiledType>, Diagnostics) {
     let (declared, doubts) = api::declared(tree);
-    let mut kinds: Vec<Kind> = Vec::new();
+    let mut kinds: Vec<CompiledType> = Vec::new();
     let mut found = Diagnostics::default();
     if listed.is_empty() {
         // The list resolves the doubts.
         found = doubts;
     }
-    for Declared { item, .. } in declared.into_iter().filter(|declared| k8s::is_chosen(tree, declared.item)) {
+    for DeclaredApi { item, .. } in declared.into_iter().filter(|declared| k8s::is_chosen(tree, declared.item)) {
         let kind = match kind(tree, item) {
             Ok(kind) => kind,
             Err(diagnostic) => {
@@ -178,7 +178,7 @@ fn absolute(path: &str) -> &str {
 const CORE: &str = "::kube::core";
 const JSON: &str = "::serde_json";
 
-fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
+fn kind(tree: &SourceTree, item: ItemRef) -> Result<CompiledType, Diagnostic> {
     let (visibility, ident) = match tree.item(item) {
         Item::Struct(item) => (&item.vis, &item.ident),
         Item::Enum(item) => (&item.vis, &item.ident),
@@ -196,7 +196,7 @@ fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
     let path = tree.module_path(module).into_iter().skip(1).chain([name.clone()]).collect::<Vec<_>>().join("::");
     let public = tree.is_lib(module) && matches!(visibility, Visibility::Public(_)) && is_public(tree, module);
     let key = [resource.group, resource.version, resource.kind];
-    Ok(Kind {
+    Ok(CompiledType {
         path,
         module,
         name,
@@ -211,7 +211,7 @@ fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
 }
 
 /// A listed type: resolves the modules of its path that the source has. The crate paths are those of the other types.
-fn named(tree: &SourceTree, root: ModuleId, path: &str, others: &[Kind], origin: Origin) -> Kind {
+fn named(tree: &SourceTree, root: ModuleId, path: &str, others: &[CompiledType], origin: Origin) -> CompiledType {
     let mut module = root;
     let mut rest = path;
     while let Some((name, below)) = rest.split_once("::") {
@@ -227,7 +227,7 @@ fn named(tree: &SourceTree, root: ModuleId, path: &str, others: &[Kind], origin:
         None => (CORE.to_owned(), JSON.to_owned()),
     };
     let (path, name, declared) = (path.to_owned(), rest.to_owned(), Declaration::at(origin));
-    Kind { path, module, name, public, core, json, key: None, item: None, api: None, declared }
+    CompiledType { path, module, name, public, core, json, key: None, item: None, api: None, declared }
 }
 
 fn is_public(tree: &SourceTree, module: ModuleId) -> bool {

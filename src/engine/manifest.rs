@@ -7,14 +7,14 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Val
 
 use crate::source::{CargoManifest, FeatureSelection, resolver};
 
-pub(super) struct Manifests {
+pub(super) struct EngineManifests {
     package: DocumentMut,
     workspace: DocumentMut,
     dir: PathBuf,
     workspace_dir: PathBuf,
 }
 
-impl Manifests {
+impl EngineManifests {
     pub(super) fn read(manifest: &CargoManifest) -> Result<Self> {
         let package: DocumentMut = manifest.origin.text.parse().context("cannot read `Cargo.toml`")?;
         let workspace = if manifest.workspace == manifest.dir {
@@ -195,8 +195,8 @@ mod tests {
 
     use super::*;
 
-    fn manifests(package: &str, workspace: &str) -> Manifests {
-        Manifests {
+    fn manifests(package: &str, workspace: &str) -> EngineManifests {
+        EngineManifests {
             package: package.parse().unwrap(),
             workspace: workspace.parse().unwrap(),
             dir: "/w/op".into(),

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::cargo::Cargo;
-use super::kinds::Kind;
-use crate::crd::{Declaration, Definition};
+use super::kinds::CompiledType;
+use crate::crd::{CrdDefinition, Declaration};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::FeatureSelection;
 
@@ -13,15 +13,16 @@ pub(super) fn ask(
     cargo: &Cargo<'_>,
     crdgen: &[String],
     features: &FeatureSelection,
-    kinds: &[Kind],
-) -> Result<(Vec<Definition>, Diagnostics), Diagnostic> {
+    kinds: &[CompiledType],
+) -> Result<(Vec<CrdDefinition>, Diagnostics), Diagnostic> {
     let Some((binary, arguments)) = crdgen.split_first() else { return Ok(Default::default()) };
     let output = cargo.run_own(binary, arguments, features)?;
     let crds = crds(&output).map_err(|error| {
         Diagnostic::new(Code::CompileFailed, format!("the output of `{binary}` is neither YAML nor JSON: {error}"))
             .help("print CRDs to stdout, and everything else to stderr")
     })?;
-    let mut definitions: Vec<Definition> = crds.into_iter().flat_map(|crd| Definition::split(crd, None)).collect();
+    let mut definitions: Vec<CrdDefinition> =
+        crds.into_iter().flat_map(|crd| CrdDefinition::split(crd, None)).collect();
     for definition in &mut definitions {
         let (group, name, version) = definition.key();
         let known = kinds.iter().filter(|kind| kind.key.as_ref().is_some_and(|key| key[0] == group && key[2] == name));

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use super::cargo::Cargo;
-use super::dump::Answer as Printed;
-use super::kinds::{Kind, Metadata};
+use super::dump::DumpAnswer as Printed;
+use super::kinds::{CompiledType, Metadata};
 use super::{dump, helper, kinds, own, shadow};
-use crate::crd::{self, Crd, Definition};
+use crate::crd::{self, Crd, CrdDefinition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::{CargoManifest, FeatureSelection, SourceTree};
 
@@ -26,7 +26,7 @@ pub enum Engine {
 
 /// A request for CRDs.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct EngineRequest {
     /// The engine.
     pub engine: Engine,
     /// Run both engines and compare.
@@ -39,7 +39,7 @@ pub struct Request {
 
 /// The answer of an engine about a package.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct EngineAnswer {
     /// The selected CRDs, by file name.
     pub crds: Vec<Crd>,
     /// Custom resources, as `Kind.group`, that only an answer revealed.
@@ -50,7 +50,7 @@ pub struct Answer {
 
 #[derive(Debug, Default)]
 pub(super) struct Compiled {
-    pub(super) definitions: Vec<Definition>,
+    pub(super) definitions: Vec<CrdDefinition>,
     pub(super) found: Diagnostics,
     /// All custom resources, selected or not.
     pub(super) kinds: BTreeSet<String>,
@@ -61,7 +61,7 @@ impl Compiled {
     /// missing without notice.
     pub(super) fn ask(
         tree: &mut SourceTree,
-        request: &Request,
+        request: &EngineRequest,
         why: impl FnOnce(&SourceTree) -> String,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, Diagnostics> {
@@ -84,7 +84,7 @@ impl Compiled {
         }
         let answers = run(tree, request, crdgen.as_deref(), &kinds);
         let (mut definitions, found) = answers.map_err(|diagnostic| Diagnostics::from_iter([diagnostic]))?;
-        let kinds = definitions.iter().map(Definition::name).collect();
+        let kinds = definitions.iter().map(CrdDefinition::name).collect();
         definitions.retain(|definition| tree.choice().takes(&definition.name()));
         Ok(Self { definitions, found, kinds })
     }
@@ -93,7 +93,7 @@ impl Compiled {
         Self { found, ..Self::default() }
     }
 
-    pub(super) fn merge(self, found: &mut Diagnostics) -> Answer {
+    pub(super) fn merge(self, found: &mut Diagnostics) -> EngineAnswer {
         let Self { definitions, found: why, kinds } = self;
         let complete = !why.has_errors();
         found.extend(why);
@@ -101,16 +101,16 @@ impl Compiled {
         if complete {
             found.extend(contradictions);
         }
-        Answer { crds, kinds, ..Answer::default() }
+        EngineAnswer { crds, kinds, ..EngineAnswer::default() }
     }
 }
 
 fn run(
     tree: &SourceTree,
-    request: &Request,
+    request: &EngineRequest,
     crdgen: Option<&[String]>,
-    kinds: &[Kind],
-) -> Result<(Vec<Definition>, Diagnostics), Diagnostic> {
+    kinds: &[CompiledType],
+) -> Result<(Vec<CrdDefinition>, Diagnostics), Diagnostic> {
     let (manifest, features) = (tree.manifest(), &request.features);
     let cargo = Cargo::new(manifest, request.quiet)?;
     if let Some(crdgen) = crdgen {
@@ -126,7 +126,11 @@ fn run(
     Ok(read(manifest, kinds, &outputs))
 }
 
-fn read(manifest: &CargoManifest, kinds: &[Kind], outputs: &[(String, ExitStatus)]) -> (Vec<Definition>, Diagnostics) {
+fn read(
+    manifest: &CargoManifest,
+    kinds: &[CompiledType],
+    outputs: &[(String, ExitStatus)],
+) -> (Vec<CrdDefinition>, Diagnostics) {
     let mut definitions = Vec::new();
     let mut found = Diagnostics::default();
     let mut answered = BTreeSet::new();
@@ -138,7 +142,7 @@ fn read(manifest: &CargoManifest, kinds: &[Kind], outputs: &[(String, ExitStatus
             let Some(kind) = kinds.iter().find(|kind| kind.path == path) else { continue };
             answered.insert(path);
             match answer {
-                Printed::Crd(crd) => definitions.extend(Definition::split(crd, Some(&kind.declared))),
+                Printed::Crd(crd) => definitions.extend(CrdDefinition::split(crd, Some(&kind.declared))),
                 Printed::Panic { message, place } => {
                     found.push(panic(kind, &message, inside(manifest, &place)).about(kind.resource()));
                 }
@@ -155,14 +159,14 @@ fn read(manifest: &CargoManifest, kinds: &[Kind], outputs: &[(String, ExitStatus
     }
     if !all_done {
         // Types after an early exit were not asked.
-        let unasked = kinds.iter().filter(|kind| !answered.contains(&kind.path)).filter_map(Kind::resource);
+        let unasked = kinds.iter().filter(|kind| !answered.contains(&kind.path)).filter_map(CompiledType::resource);
         let unasked: Vec<String> = unasked.collect();
         found = found.iter().map(|ended| unasked.iter().cloned().fold(ended.clone(), Diagnostic::about)).collect();
     }
     (definitions, found)
 }
 
-fn panic(kind: &Kind, message: &str, place: Option<&str>) -> Diagnostic {
+fn panic(kind: &CompiledType, message: &str, place: Option<&str>) -> Diagnostic {
     if let Some((why, help)) = crd::reason(message) {
         if let Some(culprit) = kind.culprit() {
             return culprit;

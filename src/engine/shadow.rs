@@ -13,8 +13,8 @@ use syn::Item;
 
 use super::cargo::{Cargo, Program};
 use super::dump;
-use super::kinds::Kind;
-use super::manifest::{Manifests, helper_name, identifier, lock};
+use super::kinds::CompiledType;
+use super::manifest::{EngineManifests, helper_name, identifier, lock};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FeatureSelection, ItemRef, ModuleId, SourceTree, relative};
 
@@ -25,13 +25,13 @@ pub(super) fn ask(
     cargo: &Cargo<'_>,
     tree: &SourceTree,
     features: &FeatureSelection,
-    kinds: &[Kind],
+    kinds: &[CompiledType],
 ) -> Result<Vec<(String, ExitStatus)>, Diagnostic> {
     let manifest = tree.manifest();
     let scratch = cargo.scratch()?;
     // The folder of the user's files in the workspace.
     let mirror = scratch.member("tree");
-    let manifests = Manifests::read(manifest).map_err(|error| Diagnostic::from(&error))?;
+    let manifests = EngineManifests::read(manifest).map_err(|error| Diagnostic::from(&error))?;
     // The mirror starts at the workspace, which is how far `include_str!("../../README.md")` may reach.
     let base = if manifest.dir.starts_with(&manifest.workspace) { &manifest.workspace } else { &manifest.dir };
     let package = manifest.dir.strip_prefix(base).unwrap_or(Path::new(""));
@@ -40,7 +40,7 @@ pub(super) fn ask(
     let mut binaries = Vec::new();
     let mut texts = BTreeMap::new();
     for root in tree.roots() {
-        let kinds: Vec<&Kind> = kinds.iter().filter(|kind| tree.root(kind.module) == root).collect();
+        let kinds: Vec<&CompiledType> = kinds.iter().filter(|kind| tree.root(kind.module) == root).collect();
         let Some(json) = kinds.first().map(|kind| kind.json.as_str()) else { continue };
         add_functions(tree, &kinds, json, &mut edits);
         let path = if tree.is_lib(root) {
@@ -101,7 +101,7 @@ struct Node {
     modules: BTreeSet<String>,
 }
 
-fn add_functions(tree: &SourceTree, kinds: &[&Kind], json: &str, edits: &mut Edits) {
+fn add_functions(tree: &SourceTree, kinds: &[&CompiledType], json: &str, edits: &mut Edits) {
     let mut nodes: BTreeMap<ModuleId, Node> = BTreeMap::new();
     for kind in kinds {
         let crd = format!("<{} as {}::CustomResourceExt>::crd()", kind.name, kind.core);

@@ -24,14 +24,14 @@ pub struct GeneratedType {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Generated {
-    types: RefCell<BTreeMap<Key, Option<Rc<GeneratedType>>>>,
+pub(super) struct GeneratedModule {
+    types: RefCell<BTreeMap<GeneratedPath, Option<Rc<GeneratedType>>>>,
     folders: RefCell<BTreeMap<(Version, String), PathBuf>>,
 }
 
-type Key = (PathBuf, Vec<String>);
+type GeneratedPath = (PathBuf, Vec<String>);
 
-impl Generated {
+impl GeneratedModule {
     /// The folder of the modules that a feature enables; `latest` means the newest.
     pub(super) fn folder(&self, workspace: &Path, version: &Version, feature: &str) -> Option<PathBuf> {
         let key = (version.clone(), feature.to_owned());

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use base64::Engine as _;
 use serde_json::Value;
 
-use super::{Findings, Usage, VERSION, rendered};
+use super::{Findings, UsageError, VERSION, rendered};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::{self, Project};
@@ -199,7 +199,8 @@ fn project() -> Result<Project> {
 /// Splits a path into the folder around it and its name.
 pub(crate) fn place(folder: &Path) -> Result<(PathBuf, String)> {
     let name = folder.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(|| Usage(Problem::new(format!("`{}` has no name of its own", folder.display()))))?;
+    let name =
+        name.ok_or_else(|| UsageError(Problem::new(format!("`{}` has no name of its own", folder.display()))))?;
     let parent = folder.parent().filter(|parent| *parent != Path::new(""));
     Ok((parent.unwrap_or(Path::new(".")).to_path_buf(), name.to_owned()))
 }

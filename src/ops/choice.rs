@@ -3,24 +3,24 @@
 use crate::project::Project;
 use crate::project::manager::ManagerSource;
 use crate::project::name::Namespace;
-use crate::project::parts::{LeaderElection, Switch};
+use crate::project::parts::{LeaderElection, ProjectSwitch};
 use crate::project::webhook::CertMode;
 
 /// One choice of the scaffold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Choice {
-    Scope(Scope),
+    Scope(NamespaceScope),
     Owner(Option<String>),
     License(Option<String>),
     CertMode(CertMode),
     LeaderElection(LeaderElection),
     Manager(ManagerSource),
-    Switch(Switch, bool),
+    Switch(ProjectSwitch, bool),
 }
 
 /// The namespaces in which the operator works.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum NamespaceScope {
     Cluster,
     Own,
     Listed(Vec<Namespace>),
@@ -31,8 +31,8 @@ impl Choice {
     pub(crate) fn apply_to(&self, project: &mut Project) {
         match self {
             Self::Scope(scope) => {
-                project.namespaced = *scope != Scope::Cluster;
-                project.namespaces = if let Scope::Listed(names) = scope { names.clone() } else { Vec::new() };
+                project.namespaced = *scope != NamespaceScope::Cluster;
+                project.namespaces = if let NamespaceScope::Listed(names) = scope { names.clone() } else { Vec::new() };
             }
             Self::Owner(owner) => project.owner.clone_from(owner),
             Self::License(license) => project.license.clone_from(license),
@@ -65,7 +65,7 @@ impl Choice {
                 } else {
                     project.namespaces.clone()
                 };
-                let all = [Scope::Cluster, Scope::Own, Scope::Listed(listed)];
+                let all = [NamespaceScope::Cluster, NamespaceScope::Own, NamespaceScope::Listed(listed)];
                 let same = std::mem::discriminant(scope);
                 all.into_iter().filter(|other| std::mem::discriminant(other) != same).map(Self::Scope).collect()
             }
@@ -89,9 +89,9 @@ impl Choice {
     /// manually.
     pub(crate) fn recorded(project: &Project) -> Vec<Self> {
         let scope = match (project.namespaced, project.namespaces.is_empty()) {
-            (false, _) => Scope::Cluster,
-            (true, true) => Scope::Own,
-            (true, false) => Scope::Listed(project.namespaces.clone()),
+            (false, _) => NamespaceScope::Cluster,
+            (true, true) => NamespaceScope::Own,
+            (true, false) => NamespaceScope::Listed(project.namespaces.clone()),
         };
         let has_webhooks = project.resources.iter().any(|resource| resource.webhooks.is_some());
         let parts = &project.parts;
@@ -111,9 +111,9 @@ impl Choice {
     /// The command-line flag for this choice.
     pub(crate) fn flag(&self) -> String {
         match self {
-            Self::Scope(Scope::Cluster) => "--namespaced=false".to_owned(),
-            Self::Scope(Scope::Own) => "--namespaced".to_owned(),
-            Self::Scope(Scope::Listed(names)) => {
+            Self::Scope(NamespaceScope::Cluster) => "--namespaced=false".to_owned(),
+            Self::Scope(NamespaceScope::Own) => "--namespaced".to_owned(),
+            Self::Scope(NamespaceScope::Listed(names)) => {
                 let names: Vec<&str> = names.iter().map(Namespace::as_str).collect();
                 format!("--namespaces={}", names.join(","))
             }
@@ -124,12 +124,12 @@ impl Choice {
             Self::Manager(source) => format!("--manager={source}"),
             Self::Switch(switch, on) => {
                 let flag = match switch {
-                    Switch::Grafana => "--plugins=grafana",
-                    Switch::Helm => "--plugins=helm",
-                    Switch::MetricsCert => "--metrics-cert",
-                    Switch::NetworkPolicy => "--network-policy",
-                    Switch::Olm => "--plugins=olm",
-                    Switch::Prometheus => "--prometheus",
+                    ProjectSwitch::Grafana => "--plugins=grafana",
+                    ProjectSwitch::Helm => "--plugins=helm",
+                    ProjectSwitch::MetricsCert => "--metrics-cert",
+                    ProjectSwitch::NetworkPolicy => "--network-policy",
+                    ProjectSwitch::Olm => "--plugins=olm",
+                    ProjectSwitch::Prometheus => "--prometheus",
                 };
                 format!("{flag}{}", if *on { "" } else { "=false" })
             }

@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::external::{self, ExternalOptions};
-use super::known::{self, Known};
-use super::{Usage, manifests};
+use super::known::{self, ExistingKind};
+use super::{UsageError, manifests};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::builtin::{self, Builtin};
@@ -22,11 +22,11 @@ pub(crate) struct CreateApiOptions {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
-    /// Takes a group that ends in the domain as the whole group; see [`Question::Group`].
+    /// Takes a group that ends in the domain as the whole group; see [`ApiQuestion::Group`].
     pub(crate) whole_group: Option<bool>,
-    /// Scaffold the custom resource type; see [`Question::Resource`].
+    /// Scaffold the custom resource type; see [`ApiQuestion::Resource`].
     pub(crate) resource: Option<bool>,
-    /// Scaffold the controller; see [`Question::Controller`].
+    /// Scaffold the controller; see [`ApiQuestion::Controller`].
     pub(crate) controller: Option<bool>,
     pub(crate) namespaced: bool,
     /// The plural; `None` follows the rules of English.
@@ -53,7 +53,7 @@ pub(crate) struct ImageOptions {
 
 /// A decision that the options leave open.
 #[derive(Debug)]
-pub(crate) enum Question {
+pub(crate) enum ApiQuestion {
     /// Take the group as it is? It already ends in the domain of the project, which is otherwise appended.
     Group { group: Group, domain: Domain },
     /// Scaffold the custom resource type. The default for a kind of Kubernetes is no; `note` explains the consequence.
@@ -62,7 +62,7 @@ pub(crate) enum Question {
     Controller,
 }
 
-impl Question {
+impl ApiQuestion {
     /// The text to show.
     pub(crate) fn text(&self) -> String {
         match self {
@@ -107,23 +107,23 @@ impl Question {
 pub(crate) struct Recorded(#[from] pub(crate) Problem);
 
 /// Returns the next decision that the options leave open.
-pub(crate) fn question(draft: &Draft, options: &CreateApiOptions) -> Result<Option<Question>> {
+pub(crate) fn question(draft: &Draft, options: &CreateApiOptions) -> Result<Option<ApiQuestion>> {
     Ok(match wanted(&Project::recorded(draft)?, options)? {
-        Resolution::Open(question) => Some(question),
-        Resolution::Decided(_) => None,
+        ApiResolution::Open(question) => Some(question),
+        ApiResolution::Decided(_) => None,
     })
 }
 
-/// Adds the API to the project of the draft. Open questions get the answer [`Question::unattended`].
+/// Adds the API to the project of the draft. Open questions get the answer [`ApiQuestion::unattended`].
 pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagnostics> {
     let mut options = options.clone();
     let mut project = Project::recorded(draft)?;
     let mut found = Diagnostics::default();
 
-    let Wanted { mut resource, builtin, api, controller } = loop {
+    let WantedApi { mut resource, builtin, api, controller } = loop {
         match wanted(&project, &options)? {
-            Resolution::Decided(wanted) => break *wanted,
-            Resolution::Open(question) => {
+            ApiResolution::Decided(wanted) => break *wanted,
+            ApiResolution::Open(question) => {
                 let answer = question.unattended();
                 let _of_interest_to_people = question.answer(answer, &mut options);
             }
@@ -134,7 +134,8 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagn
         let help = "other versions work, but sort behind all of these, and nobody sees how stable they are";
         found.push(Diagnostic::new(Code::UnusualVersion, message).help(help));
     }
-    let controller_name = options.controller_name.as_deref().map(ControllerName::parse).transpose().map_err(Usage)?;
+    let controller_name =
+        options.controller_name.as_deref().map(ControllerName::parse).transpose().map_err(UsageError)?;
     if controller {
         resource.controllers =
             controller_name.clone().map_or(Controllers::Default, |name| Controllers::Named(vec![name]));
@@ -175,13 +176,13 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagn
 }
 
 /// The result of reading the options: an open question, or every decision.
-enum Resolution {
-    Open(Question),
-    Decided(Box<Wanted>),
+enum ApiResolution {
+    Open(ApiQuestion),
+    Decided(Box<WantedApi>),
 }
 
 /// The decisions of a run.
-struct Wanted {
+struct WantedApi {
     resource: Resource,
     /// The built-in type, if the resource is a kind of Kubernetes.
     builtin: Option<Builtin>,
@@ -191,49 +192,49 @@ struct Wanted {
     controller: bool,
 }
 
-fn wanted(project: &Project, options: &CreateApiOptions) -> Result<Resolution> {
-    let group = Group::parse(&options.group).map_err(Usage)?;
+fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution> {
+    let group = Group::parse(&options.group).map_err(UsageError)?;
     let group = match (short_group(project, &group, options), options.whole_group) {
         (None, _) => group,
         (Some((domain, _)), None) => {
             let domain = domain.clone();
-            return Ok(Resolution::Open(Question::Group { group, domain }));
+            return Ok(ApiResolution::Open(ApiQuestion::Group { group, domain }));
         }
-        (Some((_, short)), Some(true)) => Group::parse(short).map_err(Usage)?,
-        (Some((domain, short)), Some(false)) => return Err(Usage(doubled(&group, domain, short, options)).into()),
+        (Some((_, short)), Some(true)) => Group::parse(short).map_err(UsageError)?,
+        (Some((domain, short)), Some(false)) => return Err(UsageError(doubled(&group, domain, short, options)).into()),
     };
-    let version = Version::parse(&options.version).map_err(Usage)?;
-    let kind = Kind::parse(&options.kind).map_err(Usage)?;
+    let version = Version::parse(&options.version).map_err(UsageError)?;
+    let kind = Kind::parse(&options.kind).map_err(UsageError)?;
     let mut resource =
-        Resource::new(group, external::domain(&options.external, project)?, version, kind).map_err(Usage)?;
+        Resource::new(group, external::domain(&options.external, project)?, version, kind).map_err(UsageError)?;
     external::name(&options.external, "memcached-sdk create api --resource=false", &mut resource)?;
     if resource.external && options.resource == Some(true) {
         let problem = Problem::new("a type of another crate is not one of this project");
-        return Err(Usage(problem.help("pass `--resource=false` with `--external-api-path`")).into());
+        return Err(UsageError(problem.help("pass `--resource=false` with `--external-api-path`")).into());
     }
     let api = match options.resource {
         Some(api) => api,
         None if resource.external => false,
-        None => return Ok(Resolution::Open(about_resource(project, &resource, options))),
+        None => return Ok(ApiResolution::Open(about_resource(project, &resource, options))),
     };
     let mut builtin = None;
     if resource.external {
         resource.namespaced = options.namespaced;
         if let Some(plural) = &options.plural {
-            resource.plural = Plural::parse(plural).map_err(Usage)?;
+            resource.plural = Plural::parse(plural).map_err(UsageError)?;
         }
     } else if !api {
         match known::find(project, &resource, &options.group)? {
-            Known::Recorded(entry) if entry.core => {
+            ExistingKind::Recorded(entry) if entry.core => {
                 builtin = builtin::find(entry.group.as_str(), &options.version, &options.kind)?;
                 resource = Resource { controllers: Controllers::None, ..*entry };
             }
-            Known::Recorded(entry) if entry.external => {
+            ExistingKind::Recorded(entry) if entry.external => {
                 resource = Resource { controllers: Controllers::None, ..*entry };
             }
             // The record lists the controllers of the kind; the flags name the new one.
-            Known::Recorded(entry) => (resource.group, resource.domain) = (entry.group, entry.domain),
-            Known::Builtin(found) => {
+            ExistingKind::Recorded(entry) => (resource.group, resource.domain) = (entry.group, entry.domain),
+            ExistingKind::Builtin(found) => {
                 resource = Resource::builtin(&found)?;
                 builtin = Some(found);
             }
@@ -242,8 +243,12 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<Resolution> {
     let other = project.other_versions(&resource).next();
     if api {
         let mut shape = ResourceApi::new(options.namespaced);
-        shape.short_names =
-            options.short_names.iter().map(|name| ShortName::parse(name)).collect::<Result<_, _>>().map_err(Usage)?;
+        shape.short_names = options
+            .short_names
+            .iter()
+            .map(|name| ShortName::parse(name))
+            .collect::<Result<_, _>>()
+            .map_err(UsageError)?;
         // The versions of a kind share its names.
         if let Some(other) = other.and_then(|other| other.api.as_ref())
             && shape.short_names.is_empty()
@@ -252,7 +257,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<Resolution> {
         }
         resource.api = Some(shape);
         match (&options.plural, other) {
-            (Some(plural), _) => resource.plural = Plural::parse(plural).map_err(Usage)?,
+            (Some(plural), _) => resource.plural = Plural::parse(plural).map_err(UsageError)?,
             (None, Some(other)) => resource.plural = other.plural.clone(),
             (None, None) => {}
         }
@@ -265,9 +270,9 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<Resolution> {
     let controller = match options.controller {
         Some(wanted) => wanted,
         None if has_already => false,
-        None => return Ok(Resolution::Open(Question::Controller)),
+        None => return Ok(ApiResolution::Open(ApiQuestion::Controller)),
     };
-    let usage = |message: &str, help: &str| Err(Usage(Problem::new(message).help(help)).into());
+    let usage = |message: &str, help: &str| Err(UsageError(Problem::new(message).help(help)).into());
     if !api && !controller {
         return usage("nothing to do: neither a resource nor a controller is wanted", "leave out `--controller=false`");
     }
@@ -286,11 +291,11 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<Resolution> {
             "leave out `--namespaced=false`",
         );
     }
-    Ok(Resolution::Decided(Box::new(Wanted { resource, builtin, api, controller })))
+    Ok(ApiResolution::Decided(Box::new(WantedApi { resource, builtin, api, controller })))
 }
 
 /// Asks for the type. A note explains that a kind of Kubernetes only gets a controller.
-fn about_resource(project: &Project, resource: &Resource, options: &CreateApiOptions) -> Question {
+fn about_resource(project: &Project, resource: &Resource, options: &CreateApiOptions) -> ApiQuestion {
     let note = meant_builtin(project, resource, options).map(|builtin| {
         let name = format!("{}/{}", builtin.group, builtin.version);
         format!(
@@ -300,7 +305,7 @@ fn about_resource(project: &Project, resource: &Resource, options: &CreateApiOpt
             resource.display()
         )
     });
-    Question::Resource { note }
+    ApiQuestion::Resource { note }
 }
 
 /// Returns the kind of Kubernetes that the flags name. Flags that only apply to an API of the project rule it out. An empty group
@@ -358,12 +363,12 @@ fn deploy_image(
     let is_image = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | ':' | '@' | '_' | '-');
     if image.is_empty() || !image.starts_with(|c: char| c.is_ascii_alphanumeric()) || !image.chars().all(is_image) {
         let problem = Problem::new(format!("invalid image `{}`", image.escape_debug()));
-        return Err(Usage(problem.help("name it as in `docker run`: `memcached:1.6-alpine`")).into());
+        return Err(UsageError(problem.help("name it as in `docker run`: `memcached:1.6-alpine`")).into());
     }
     let unprintable = |part: &String| part.is_empty() || part.chars().any(char::is_control);
     if container_command.iter().any(unprintable) {
         let problem = Problem::new("invalid `--image-container-command`: a part is empty or has control characters");
-        return Err(Usage(problem.help("write the parts with commas between them: `memcached,-m=64`")).into());
+        return Err(UsageError(problem.help("write the parts with commas between them: `memcached,-m=64`")).into());
     }
     Ok(Some(DeployImageContext {
         controller: control.clone(),

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::external::{self, ExternalOptions};
-use super::known::{self, Known};
-use super::{Usage, manifests};
+use super::known::{self, ExistingKind};
+use super::{UsageError, manifests};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::name::{Group, Kind, Plural, SUBDOMAIN_MAX, Version};
-use crate::project::webhook::{CertMode, Webhooks};
+use crate::project::webhook::{CertMode, ProjectWebhooks};
 use crate::project::{Project, Resource, ResourceApi};
 use crate::scaffold::context::{ResourceContext, WebhookContext};
 use crate::scaffold::webhook;
@@ -49,7 +49,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateWebhookOptions) -> Result<D
     let mut project = Project::recorded(draft)?;
     let mut resource = wanted(&project, options)?;
     let requested = requested(&project, &resource, options)?;
-    let before = project.find(&resource).map(Webhooks::of).transpose()?.unwrap_or_default();
+    let before = project.find(&resource).map(ProjectWebhooks::of).transpose()?.unwrap_or_default();
     let after = before.with(&requested, &resource.display(), options.force)?;
     refuse_same_path(&project, &resource, &after)?;
     resource.webhooks = Some(after.to_value());
@@ -110,12 +110,12 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateWebhookOptions) -> Result<D
 }
 
 /// Refuses a path that already has a handler.
-fn refuse_same_path(project: &Project, resource: &Resource, webhooks: &Webhooks) -> Result<()> {
+fn refuse_same_path(project: &Project, resource: &Resource, webhooks: &ProjectWebhooks) -> Result<()> {
     let mut taken = BTreeMap::from([("/convert".to_owned(), "conversions".to_owned())]);
     let others = project.resources.iter().filter(|other| !other.same_gvk(resource));
     for other in others {
         taken.extend(
-            Webhooks::of(other)?
+            ProjectWebhooks::of(other)?
                 .paths(other)
                 .into_iter()
                 .flatten()
@@ -134,11 +134,11 @@ fn refuse_same_path(project: &Project, resource: &Resource, webhooks: &Webhooks)
 
 /// Returns the kind as PROJECT records it, or as PROJECT will record it.
 fn wanted(project: &Project, options: &CreateWebhookOptions) -> Result<Resource> {
-    let group = Group::parse(&options.group).map_err(Usage)?;
-    let version = Version::parse(&options.version).map_err(Usage)?;
-    let kind = Kind::parse(&options.kind).map_err(Usage)?;
+    let group = Group::parse(&options.group).map_err(UsageError)?;
+    let version = Version::parse(&options.version).map_err(UsageError)?;
+    let kind = Kind::parse(&options.kind).map_err(UsageError)?;
     let domain = external::domain(&options.external, project)?;
-    let mut resource = Resource::new(group, domain, version, kind).map_err(Usage)?;
+    let mut resource = Resource::new(group, domain, version, kind).map_err(UsageError)?;
     if options.external.path.is_some() {
         let flags = [(options.defaulting, " --defaulting"), (options.validation, " --programmatic-validation")];
         let flags: String = flags.iter().filter(|(given, _)| *given).map(|(_, flag)| *flag).collect();
@@ -148,19 +148,19 @@ fn wanted(project: &Project, options: &CreateWebhookOptions) -> Result<Resource>
         }
     } else {
         resource = match known::find(project, &resource, &options.group)? {
-            Known::Recorded(entry) => *entry,
-            Known::Builtin(builtin) => Resource::builtin(&builtin)?,
+            ExistingKind::Recorded(entry) => *entry,
+            ExistingKind::Builtin(builtin) => Resource::builtin(&builtin)?,
         };
     }
     if let Some(plural) = &options.plural {
-        resource.plural = Plural::parse(plural).map_err(Usage)?;
+        resource.plural = Plural::parse(plural).map_err(UsageError)?;
     }
     Ok(resource)
 }
 
 /// Returns the webhooks that the flags request.
-fn requested(project: &Project, resource: &Resource, options: &CreateWebhookOptions) -> Result<Webhooks> {
-    let usage = |message: &str, help: &str| Err(Usage(Problem::new(message).help(help)).into());
+fn requested(project: &Project, resource: &Resource, options: &CreateWebhookOptions) -> Result<ProjectWebhooks> {
+    let usage = |message: &str, help: &str| Err(UsageError(Problem::new(message).help(help)).into());
     if !(options.defaulting || options.validation || options.conversion) {
         return usage(
             "no webhook is asked for",
@@ -197,7 +197,7 @@ fn requested(project: &Project, resource: &Resource, options: &CreateWebhookOpti
             );
         }
         for other in project.other_versions(resource) {
-            if Webhooks::of(other)?.conversion {
+            if ProjectWebhooks::of(other)?.conversion {
                 let problem = Problem::new(format!("`{}` is the hub of `{}` already", other.display(), resource.kind));
                 let help =
                     format!("pass `--version {} --spoke {}`: a kind has one hub", other.version, resource.version);
@@ -207,7 +207,7 @@ fn requested(project: &Project, resource: &Resource, options: &CreateWebhookOpti
     }
     let mut spokes = Vec::new();
     for spoke in &options.spokes {
-        let version = Version::parse(spoke).map_err(Usage)?;
+        let version = Version::parse(spoke).map_err(UsageError)?;
         if version == resource.version {
             return usage(
                 "a version is not a spoke of itself",
@@ -221,13 +221,13 @@ fn requested(project: &Project, resource: &Resource, options: &CreateWebhookOpti
         }
         spokes.push(version.to_string());
     }
-    Ok(Webhooks {
+    Ok(ProjectWebhooks {
         defaulting: options.defaulting,
         validation: options.validation,
         conversion: options.conversion,
         spoke: spokes,
         defaulting_path: options.defaulting_path.clone(),
         validation_path: options.validation_path.clone(),
-        ..Webhooks::default()
+        ..ProjectWebhooks::default()
     })
 }

@@ -9,12 +9,12 @@ use anyhow::Result;
 use walkdir::WalkDir;
 
 use super::edit::{self, Edited};
-use super::known::{self, Known};
-use super::{Findings, Usage, create_api, manifests};
+use super::known::{self, ExistingKind};
+use super::{Findings, UsageError, create_api, manifests};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::plan::{Draft, RelPath};
 use crate::project::name::{ControllerName, Group, Kind, Version};
-use crate::project::webhook::{CertMode, Webhooks};
+use crate::project::webhook::{CertMode, ProjectWebhooks};
 use crate::project::{Controllers, Project, Resource};
 
 /// A part of a project.
@@ -76,9 +76,9 @@ pub(crate) fn run(draft: &mut Draft, options: &DeleteOptions) -> Result<Findings
 
 /// The entry of PROJECT.
 fn find(project: &Project, options: &DeleteOptions) -> Result<Resource> {
-    let group = Group::parse(&options.group).map_err(Usage)?;
-    let version = Version::parse(&options.version).map_err(Usage)?;
-    let kind = Kind::parse(&options.kind).map_err(Usage)?;
+    let group = Group::parse(&options.group).map_err(UsageError)?;
+    let version = Version::parse(&options.version).map_err(UsageError)?;
+    let kind = Kind::parse(&options.kind).map_err(UsageError)?;
     let is_meant = |entry: &&Resource| {
         let groups = [entry.group.to_string(), entry.qualified_group()];
         entry.version == version && entry.kind == kind && (group.is_empty() || groups.contains(&options.group))
@@ -87,10 +87,10 @@ fn find(project: &Project, options: &DeleteOptions) -> Result<Resource> {
     if let (Some(entry), None) = (entries.next(), entries.next()) {
         return Ok(entry.clone());
     }
-    let wanted = Resource::new(group, project.domain.clone(), version, kind).map_err(Usage)?;
+    let wanted = Resource::new(group, project.domain.clone(), version, kind).map_err(UsageError)?;
     match known::find(project, &wanted, &options.group)? {
-        Known::Recorded(entry) => Ok(*entry),
-        Known::Builtin(_) => {
+        ExistingKind::Recorded(entry) => Ok(*entry),
+        ExistingKind::Builtin(_) => {
             let problem = Problem::new(format!("the project has nothing of `{} {}`", options.version, options.kind));
             Err(problem.help("`PROJECT` lists what the project has").into())
         }
@@ -130,7 +130,7 @@ fn delete_version(draft: &Draft, project: &mut Project, resource: &Resource) -> 
         let problem = Problem::new(format!("`{}` is the only version of its kind here", resource.display()));
         return Err(problem.help(format!("run `memcached-sdk delete api {}`", flags(resource))).into());
     }
-    if Webhooks::of(resource)?.conversion {
+    if ProjectWebhooks::of(resource)?.conversion {
         let problem = Problem::new(format!("`{}` is the hub of the conversion", resource.display()));
         let help = format!(
             "run `memcached-sdk delete webhook --conversion {}`, and create the conversion with another hub if other versions stay",
@@ -140,7 +140,7 @@ fn delete_version(draft: &Draft, project: &mut Project, resource: &Resource) -> 
     }
     refuse_stored(draft, project, resource)?;
     if let Some(hub) = hub_of(project, resource)? {
-        let mut webhooks = Webhooks::of(&hub)?;
+        let mut webhooks = ProjectWebhooks::of(&hub)?;
         webhooks.spoke.retain(|spoke| spoke != resource.version.as_str());
         webhooks.conversion = !webhooks.spoke.is_empty();
         set_webhooks(project, &hub, &webhooks);
@@ -152,7 +152,7 @@ fn delete_version(draft: &Draft, project: &mut Project, resource: &Resource) -> 
 /// The version whose conversion has this one as a spoke.
 fn hub_of(project: &Project, resource: &Resource) -> Result<Option<Resource>> {
     for other in project.other_versions(resource) {
-        if Webhooks::of(other)?.spoke.iter().any(|spoke| spoke == resource.version.as_str()) {
+        if ProjectWebhooks::of(other)?.spoke.iter().any(|spoke| spoke == resource.version.as_str()) {
             return Ok(Some(other.clone()));
         }
     }
@@ -210,7 +210,7 @@ fn delete_controller(project: &mut Project, resource: &Resource, name: Option<&s
 
 /// Deletes the webhooks for defaulting, validation and conversion that are chosen, in this order.
 fn delete_webhooks(project: &mut Project, resource: &Resource, chosen: [bool; 3]) -> Result<()> {
-    let mut webhooks = Webhooks::of(resource)?;
+    let mut webhooks = ProjectWebhooks::of(resource)?;
     let there = [webhooks.defaulting, webhooks.validation, webhooks.conversion];
     if !there.iter().zip(chosen).any(|(there, chosen)| *there && chosen) {
         let problem = Problem::new(format!("`{}` has no such webhook", resource.display()));
@@ -233,7 +233,7 @@ fn delete_webhooks(project: &mut Project, resource: &Resource, chosen: [bool; 3]
     Ok(())
 }
 
-fn set_webhooks(project: &mut Project, resource: &Resource, webhooks: &Webhooks) {
+fn set_webhooks(project: &mut Project, resource: &Resource, webhooks: &ProjectWebhooks) {
     let is_empty = !(webhooks.defaulting || webhooks.validation || webhooks.conversion);
     for entry in project.resources.iter_mut().filter(|entry| entry.same_gvk(resource)) {
         entry.webhooks = Some(webhooks.to_value()).filter(|_| !is_empty);

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::envtest;
-use super::generate::{self, GenerateOptions, Generated};
+use super::generate::{self, GenerateOptions, GenerateOutcome};
 use super::toolchain::{self, first_line, first_words};
 use super::{Findings, VERSION};
 use crate::crd::{Crd, group};
@@ -198,7 +198,7 @@ fn releases(root: &Path) -> Result<String, Problem> {
 fn manifests(root: &Path, project: &Project) -> Vec<Checkup> {
     let options = GenerateOptions {
         packages: PackageSelection { manifest_path: Some(root.join("Cargo.toml")), ..PackageSelection::default() },
-        engine: engine::Request { engine: Engine::Static, quiet: true, ..engine::Request::default() },
+        engine: engine::EngineRequest { engine: Engine::Static, quiet: true, ..engine::EngineRequest::default() },
         check: true,
         preview: Some("--check"),
         ..GenerateOptions::default()
@@ -269,7 +269,7 @@ fn controllers(root: &Path, project: &Project) -> Result<String, Problem> {
     Ok(format!("{found} of {found} controllers found"))
 }
 
-fn up_to_date(generated: Generated, root: &Path) -> Result<String, Problem> {
+fn up_to_date(generated: GenerateOutcome, root: &Path) -> Result<String, Problem> {
     let changes = apply(&generated.draft.finish(), root, Mode::Check, &mut |_| Ok(()))
         .map_err(|error| Problem::new(error.to_string()))?;
     let stale: Vec<&str> = changes

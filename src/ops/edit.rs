@@ -12,7 +12,7 @@ use super::choice::Choice;
 use super::manifests;
 use super::replay::{Scaffold, replay};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::edit::merge::{Conflict, Merged, merge, without};
+use crate::edit::merge::{MergeConflict, Merged, merge, without};
 use crate::parallel;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
@@ -165,14 +165,14 @@ fn merged(path: &RelPath, old: &str, new: &str, text: &str) -> Merged {
     let breaks = is_config && is_yaml(text) && !is_yaml(&merged.text);
     let stays = merged.conflicts.is_empty() && !merged.was_there && merge(new, old, &merged.text).text != text;
     if breaks || stays {
-        let conflict = Conflict { range: 0..text.len(), wanted: String::new() };
+        let conflict = MergeConflict { range: 0..text.len(), wanted: String::new() };
         return Merged { text: text.to_owned(), conflicts: vec![conflict], ..merged };
     }
     merged
 }
 
-fn conflict_findings(path: &RelPath, text: &str, conflicts: &[Conflict]) -> Diagnostics {
-    let finding = |Conflict { range, wanted }: &Conflict| {
+fn conflict_findings(path: &RelPath, text: &str, conflicts: &[MergeConflict]) -> Diagnostics {
+    let finding = |MergeConflict { range, wanted }: &MergeConflict| {
         if wanted.is_empty() && range.len() == text.len() {
             let message = format!("`{path}`: you have changed it where this choice changes it");
             let help = "take your changes out of it, run the command again, and make them anew";

@@ -48,7 +48,7 @@ pub(crate) struct EnvtestRelease {
 
 /// A file of controller-tools.
 #[derive(Deserialize)]
-struct Index {
+struct ReleaseIndex {
     releases: BTreeMap<String, BTreeMap<String, Archive>>,
 }
 
@@ -62,7 +62,7 @@ struct Archive {
 
 /// Finds an installed release, or downloads one.
 pub(crate) fn provide(options: &EnvtestOptions) -> Result<EnvtestRelease> {
-    let wanted = Wanted::parse(&options.version)?;
+    let wanted = WantedAssets::parse(&options.version)?;
     let dir = match &options.dir {
         Some(dir) => std::path::absolute(dir).with_context(|| format!("`{}` is not a path", dir.display()))?,
         None => store(std::env::consts::OS, |name| std::env::var_os(name).filter(|value| !value.is_empty()))
@@ -88,17 +88,17 @@ pub(crate) fn installed_folder() -> Option<PathBuf> {
         return Some(PathBuf::from(folder)).filter(|folder| has_programs(folder));
     }
     let releases = store(std::env::consts::OS, variable)?.join("k8s");
-    installed(&releases, &Wanted { text: String::new(), exact: None, parts: Vec::new() }, &platform())
+    installed(&releases, &WantedAssets { text: String::new(), exact: None, parts: Vec::new() }, &platform())
 }
 
 /// Which releases will do.
-struct Wanted {
+struct WantedAssets {
     text: String,
     exact: Option<Version>,
     parts: Vec<u64>,
 }
 
-impl Wanted {
+impl WantedAssets {
     /// Parses `1.36`, `v1.36.2`, `1.36.x` or an empty text.
     fn parse(text: &str) -> Result<Self, Problem> {
         let version = text.trim_start_matches('v');
@@ -161,7 +161,7 @@ fn has_programs(folder: &Path) -> bool {
     })
 }
 
-fn installed(releases: &Path, wanted: &Wanted, platform: &str) -> Option<PathBuf> {
+fn installed(releases: &Path, wanted: &WantedAssets, platform: &str) -> Option<PathBuf> {
     let entries = fs::read_dir(releases).ok()?.filter_map(Result::ok);
     let found = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
@@ -172,7 +172,12 @@ fn installed(releases: &Path, wanted: &Wanted, platform: &str) -> Option<PathBuf
 }
 
 /// Returns the newest release of the index for a platform.
-fn newest<'a>(index: &'a Index, wanted: &Wanted, platform: &str, source: &str) -> Result<(Version, &'a Archive)> {
+fn newest<'a>(
+    index: &'a ReleaseIndex,
+    wanted: &WantedAssets,
+    platform: &str,
+    source: &str,
+) -> Result<(Version, &'a Archive)> {
     let versions = index.releases.iter().filter_map(|(name, archives)| {
         let version = Version::parse(name.trim_start_matches('v')).ok()?;
         Some((version, archives.get(&format!("envtest-{name}-{platform}.tar.gz"))?))
@@ -217,7 +222,7 @@ impl Download {
         Ok(Self(folder))
     }
 
-    fn index(&self, source: &str) -> Result<Index> {
+    fn index(&self, source: &str) -> Result<ReleaseIndex> {
         let text = if source.contains("://") {
             let file = self.0.join("index.yaml");
             fetch(source, &file, "pass `--index FILE` to read another list, or set KUBEBUILDER_ASSETS instead")?;
@@ -328,10 +333,10 @@ mod tests {
             ("1.37", "1.37.0-rc.0", false),
         ] {
             let version = Version::parse(version).unwrap();
-            assert_eq!(Wanted::parse(wanted).unwrap().matches(&version), expected, "{wanted} {version}");
+            assert_eq!(WantedAssets::parse(wanted).unwrap().matches(&version), expected, "{wanted} {version}");
         }
         for wrong in ["newest", "1.2.3.4", "1,36"] {
-            assert!(Wanted::parse(wrong).is_err(), "{wrong}");
+            assert!(WantedAssets::parse(wrong).is_err(), "{wrong}");
         }
     }
 

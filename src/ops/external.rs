@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Usage;
+use super::UsageError;
 use crate::diagnostic::Problem;
 use crate::plan::Draft;
 use crate::project::name::Domain;
@@ -23,7 +23,7 @@ pub(crate) struct ExternalOptions {
 /// Returns the domain of the kind's API group. The default is the domain of the project, but not for a type of another crate.
 pub(crate) fn domain(options: &ExternalOptions, project: &Project) -> Result<Option<Domain>> {
     Ok(match &options.domain {
-        Some(domain) => Some(Domain::parse(domain).map_err(Usage)?),
+        Some(domain) => Some(Domain::parse(domain).map_err(UsageError)?),
         None if options.path.is_some() => None,
         None => project.domain.clone(),
     })
@@ -34,7 +34,7 @@ pub(crate) fn name(options: &ExternalOptions, command: &str, resource: &mut Reso
     if let Some(path) = &options.path {
         let is_go = |text: &String| text.contains('/');
         if is_go(path) || options.module.as_ref().is_some_and(is_go) {
-            return Err(Usage(of_go(options, command, resource)).into());
+            return Err(UsageError(of_go(options, command, resource)).into());
         }
         resource.external = true;
         resource.path = Some(rust_path(path)?);
@@ -70,7 +70,7 @@ fn rust_path(path: &str) -> Result<String> {
     };
     if !path.split("::").all(is_name) {
         let problem = Problem::new(format!("`{path}` is not the path of a Rust module"));
-        return Err(Usage(problem.help("name where the type is, such as `cert_manager::v1`")).into());
+        return Err(UsageError(problem.help("name where the type is, such as `cert_manager::v1`")).into());
     }
     Ok(path.to_owned())
 }

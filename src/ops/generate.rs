@@ -9,8 +9,10 @@ use anyhow::Result;
 use self::record::Record;
 use super::elsewhere::elsewhere;
 use super::manifests::output::{self, Destination, Header, Output};
-use super::manifests::{Manifests, Options, Refused, Wanted, converted, generate, read_all, samples, scope};
-use super::{Findings, Usage};
+use super::manifests::{
+    ManifestOptions, Manifests, RefusedSubject, WantedManifests, converted, generate, read_all, samples, scope,
+};
+use super::{Findings, UsageError};
 use crate::crd::conversion::Converted;
 use crate::crd::fix::Fixable;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
@@ -18,12 +20,12 @@ use crate::engine;
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
 use crate::rbac::{marker, role};
-use crate::source::{Choice, FeatureSelection, PackageSelection, Packages, Pending};
+use crate::source::{FeatureSelection, PackageSelection, Packages, Pending, SourceChoice};
 
 /// Options of `generate`: the manifests, the source and the destination.
 #[derive(Debug, Clone)]
 pub(crate) struct GenerateOptions {
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: WantedManifests,
     /// The packages to read, with their features.
     pub(crate) packages: PackageSelection,
     pub(crate) features: FeatureSelection,
@@ -34,7 +36,7 @@ pub(crate) struct GenerateOptions {
     pub(crate) excluded: Vec<String>,
     /// Writes the manifests that have no error, although others have one.
     pub(crate) keep_going: bool,
-    pub(crate) engine: engine::Request,
+    pub(crate) engine: engine::EngineRequest,
     pub(crate) fix: Vec<Fixable>,
     pub(crate) max_desc_len: Option<usize>,
     /// The role name for markers without a name.
@@ -54,14 +56,14 @@ impl Default for GenerateOptions {
     /// Selects all manifests of the package in the working directory, at the usual places of a project.
     fn default() -> Self {
         Self {
-            wanted: Wanted::ALL,
+            wanted: WantedManifests::ALL,
             packages: PackageSelection::default(),
             features: FeatureSelection::default(),
             paths: Vec::new(),
             kinds: Vec::new(),
             excluded: Vec::new(),
             keep_going: false,
-            engine: engine::Request::default(),
+            engine: engine::EngineRequest::default(),
             fix: Vec::new(),
             max_desc_len: None,
             role_name: role::ROLE.to_owned(),
@@ -76,7 +78,7 @@ impl Default for GenerateOptions {
 }
 
 /// The result of `generate`.
-pub(crate) struct Generated {
+pub(crate) struct GenerateOutcome {
     pub(crate) draft: Draft,
     /// The manifests as one text; `None` if the draft contains them.
     pub(crate) text: Option<String>,
@@ -92,21 +94,21 @@ pub(crate) struct Generated {
 }
 
 /// Reads the source and plans its manifests. `say` receives progress messages.
-pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Result<Findings<Generated>> {
+pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Result<Findings<GenerateOutcome>> {
     let resolved = resolve(options)?;
     let root = resolved.packages.root.clone();
     let output = Output::new(&options.destination, &root)?;
     let project = if output.is_usual() { project(&root)? } else { own_project(&root)? };
     let header = Header::read(options.header.as_deref(), options.year.as_deref())?;
     let resolved = match &project {
-        Some(project) => Options { converted: Converted::All(converted(project)?), ..resolved },
+        Some(project) => ManifestOptions { converted: Converted::All(converted(project)?), ..resolved },
         None => resolved,
     };
     let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
     let Findings { value: mut manifests, diagnostics: mut found } =
         generate(&resolved, &Pending::default(), scope, say)?;
     let mut notes = if found.has_errors() { Diagnostics::default() } else { notes(&manifests, &resolved) };
-    let refused = Refused::of(&manifests, &resolved, &found);
+    let refused = RefusedSubject::of(&manifests, &resolved, &found);
     let domain = project.as_ref().and_then(|project| project.domain.as_ref());
     found.extend(refused.only_read(&manifests, &resolved, domain.map(ToString::to_string).as_deref()));
     if resolved.keep_going && found.has_errors() {
@@ -137,25 +139,28 @@ pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Resul
     }
     let project = project.filter(|_| output.is_usual());
     let refused = refused.summary(&resolved);
-    Ok(Findings { value: Generated { draft, text, manifests, project, notes, refused, next }, diagnostics: found })
+    Ok(Findings {
+        value: GenerateOutcome { draft, text, manifests, project, notes, refused, next },
+        diagnostics: found,
+    })
 }
 
 /// Checks the options and resolves the names in them.
-fn resolve(options: &GenerateOptions) -> Result<Options> {
+fn resolve(options: &GenerateOptions) -> Result<ManifestOptions> {
     if let Some(why) = marker::wrong_role_name(&options.role_name) {
         let problem = Problem::new(format!("`{}` can't be the name of a role: {why}", options.role_name));
-        return Err(Usage(problem.help("choose another `--role-name`")).into());
+        return Err(UsageError(problem.help("choose another `--role-name`")).into());
     }
     let packages = Packages::find(Path::new("."), &options.packages)?;
-    let features = packages.features(&options.features).map_err(Usage)?;
-    let choice = Choice::new(&options.kinds, &options.excluded).map_err(Usage)?;
+    let features = packages.features(&options.features).map_err(UsageError)?;
+    let choice = SourceChoice::new(&options.kinds, &options.excluded).map_err(UsageError)?;
     if !options.wanted.crds && !choice.is_all() {
         let what = if options.wanted.roles { "rbac" } else { "webhooks" };
         let problem =
             Problem::new(format!("`--kind` and `--exclude` choose CRDs, of which `generate {what}` writes none"));
-        return Err(Usage(problem).into());
+        return Err(UsageError(problem).into());
     }
-    Ok(Options {
+    Ok(ManifestOptions {
         what: options.wanted,
         role_name: options.role_name.clone(),
         fold: options.fold,
@@ -172,7 +177,7 @@ fn resolve(options: &GenerateOptions) -> Result<Options> {
 }
 
 /// Notes that nothing is generated, and names places that were not read. An empty result is rarely intended.
-fn notes(manifests: &Manifests, options: &Options) -> Diagnostics {
+fn notes(manifests: &Manifests, options: &ManifestOptions) -> Diagnostics {
     let is_empty = manifests.crds.as_ref().is_none_or(Vec::is_empty)
         && manifests.webhooks.documents.as_ref().is_none_or(Vec::is_empty)
         && manifests.roles.documents.is_none();

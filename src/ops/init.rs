@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use super::choice::Choice;
 use super::create_api::{self, CreateApiOptions};
-use super::{Usage, manifests, shown_folder, toolchain};
+use super::{UsageError, manifests, shown_folder, toolchain};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
@@ -104,22 +104,22 @@ pub(crate) fn scaffold(draft: &mut Draft, project: &Project, if_exists: IfExists
 
 fn project(root: &Path, options: &InitOptions) -> Result<Project> {
     let name = if let Some(name) = &options.project_name {
-        ProjectName::parse(name).map_err(Usage)?
+        ProjectName::parse(name).map_err(UsageError)?
     } else {
         let root = std::path::absolute(root).context("the folder has no path")?;
         let folder = root.file_name().ok_or_else(|| {
-            Usage(Problem::new("the folder has no name to call the project by").help("pass `--project-name`"))
+            UsageError(Problem::new("the folder has no name to call the project by").help("pass `--project-name`"))
         })?;
-        ProjectName::from_folder(&folder.to_string_lossy()).map_err(Usage)?
+        ProjectName::from_folder(&folder.to_string_lossy()).map_err(UsageError)?
     };
-    let domain = Domain::parse(&options.domain).map_err(Usage)?;
+    let domain = Domain::parse(&options.domain).map_err(UsageError)?;
     let mut project = Project::new(name, Some(domain));
     let lease = project.leader_election_id();
     if lease.len() > SUBDOMAIN_MAX {
         let problem =
             Problem::new(format!("the domain is too long: the Lease of leader election, `{lease}`, ends in it"));
         let most = SUBDOMAIN_MAX - lease.find('.').map_or(0, |dot| dot + 1);
-        return Err(Usage(problem.help(format!("use a domain of at most {most} characters"))).into());
+        return Err(UsageError(problem.help(format!("use a domain of at most {most} characters"))).into());
     }
     project.multigroup = options.multigroup;
     project.namespaces = namespaces(&options.namespaces)?;
@@ -139,7 +139,7 @@ fn project(root: &Path, options: &InitOptions) -> Result<Project> {
 pub(crate) fn namespaces(names: &[String]) -> Result<Vec<Namespace>> {
     let mut namespaces = Vec::new();
     for name in names {
-        let namespace = Namespace::parse(name).map_err(Usage)?;
+        let namespace = Namespace::parse(name).map_err(UsageError)?;
         if !namespaces.contains(&namespace) {
             namespaces.push(namespace);
         }
@@ -152,7 +152,7 @@ pub(crate) fn words(flag: &str, text: &str) -> Result<Option<String>> {
     if text.chars().any(|c| c.is_control() || c == '"' || c == '\\') {
         let problem =
             Problem::new(format!("invalid `{flag}`: quotes, backslashes and control characters are not allowed"));
-        return Err(Usage(problem).into());
+        return Err(UsageError(problem).into());
     }
     Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
 }

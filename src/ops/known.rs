@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Usage;
+use super::UsageError;
 use crate::diagnostic::Problem;
 use crate::project::builtin::{self, Builtin};
 use crate::project::{Project, Resource};
@@ -11,7 +11,7 @@ use crate::project::{Project, Resource};
 const LISTED: usize = 8;
 
 /// An existing kind.
-pub(crate) enum Known {
+pub(crate) enum ExistingKind {
     /// A kind in PROJECT.
     Recorded(Box<Resource>),
     /// A kind of Kubernetes.
@@ -20,31 +20,31 @@ pub(crate) enum Known {
 
 /// Finds the kind of `resource`, whose group is `group` on the command line. A group may already end in the project's domain.
 /// An empty group stands for the only group of the project with that kind, then for the core group of Kubernetes.
-pub(crate) fn find(project: &Project, resource: &Resource, group: &str) -> Result<Known> {
+pub(crate) fn find(project: &Project, resource: &Resource, group: &str) -> Result<ExistingKind> {
     if let Some(entry) = project.find(resource) {
-        return Ok(Known::Recorded(Box::new(entry.clone())));
+        return Ok(ExistingKind::Recorded(Box::new(entry.clone())));
     }
     let same = |entry: &&Resource| entry.version == resource.version && entry.kind == resource.kind;
     if let Some(entry) = project.resources.iter().filter(same).find(|entry| entry.qualified_group() == group) {
-        return Ok(Known::Recorded(Box::new(entry.clone())));
+        return Ok(ExistingKind::Recorded(Box::new(entry.clone())));
     }
     let (version, kind) = (resource.version.as_str(), resource.kind.as_str());
     if group.is_empty() {
         let entries: Vec<&Resource> = project.resources.iter().filter(same).collect();
         match entries[..] {
             [] => {}
-            [entry] => return Ok(Known::Recorded(Box::new(entry.clone()))),
+            [entry] => return Ok(ExistingKind::Recorded(Box::new(entry.clone()))),
             _ => {
                 let groups: Vec<String> = entries.iter().map(|entry| format!("`--group {}`", entry.group)).collect();
                 let problem = Problem::new(format!("several groups of the project have `{version}` of `{kind}`"));
-                return Err(Usage(problem.help(format!("pass {}", groups.join(" or ")))).into());
+                return Err(UsageError(problem.help(format!("pass {}", groups.join(" or ")))).into());
             }
         }
         if let Ok(Some(builtin)) = builtin::find(group, version, kind) {
-            return Ok(Known::Builtin(builtin));
+            return Ok(ExistingKind::Builtin(builtin));
         }
     } else if let Some(builtin) = builtin::find(group, version, kind)? {
-        return Ok(Known::Builtin(builtin));
+        return Ok(ExistingKind::Builtin(builtin));
     }
     let shown = resource.display();
     let problem = Problem::new(format!("`{shown}` is neither an API of this project nor a type of Kubernetes"));

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use self::crds::CrdStep;
 use self::output::{Header, Output};
-use self::refused::Kinds;
-pub(crate) use self::refused::Refused;
+use self::refused::KnownKinds;
+pub(crate) use self::refused::RefusedSubject;
 use self::role::{OperatorRoles, RoleStep};
 use self::webhooks::{Configurations, WebhookStep};
 use super::Findings;
@@ -28,27 +28,27 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::engine::{self, Engine};
 use crate::k8s::{self, CustomResource};
 use crate::plan::{Draft, RelPath};
-use crate::project::webhook::Webhooks;
+use crate::project::webhook::ProjectWebhooks;
 use crate::project::{Project, Resource};
 use crate::rbac::role as rbac_role;
 use crate::rbac::scope::OperatorScope;
-use crate::source::{Choice, FeatureSelection, Member, Packages, Pending, SourceTree};
+use crate::source::{FeatureSelection, Member, Packages, Pending, SourceChoice, SourceTree};
 
 /// The kinds of manifests to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedManifests {
     pub(crate) crds: bool,
     pub(crate) roles: bool,
     pub(crate) webhooks: bool,
 }
 
-impl Wanted {
+impl WantedManifests {
     pub(crate) const ALL: Self = Self { crds: true, roles: true, webhooks: true };
 }
 
 /// The manifests to generate and their source.
-pub(crate) struct Options {
-    pub(crate) what: Wanted,
+pub(crate) struct ManifestOptions {
+    pub(crate) what: WantedManifests,
     pub(crate) role_name: String,
     pub(crate) fold: bool,
     pub(crate) packages: Packages,
@@ -56,10 +56,10 @@ pub(crate) struct Options {
     pub(crate) features: Vec<FeatureSelection>,
     /// The only files and folders whose declarations count; empty means all.
     pub(crate) paths: Vec<PathBuf>,
-    pub(crate) engine: engine::Request,
+    pub(crate) engine: engine::EngineRequest,
     pub(crate) max_desc_len: Option<usize>,
     pub(crate) fix: Vec<Fixable>,
-    pub(crate) choice: Choice,
+    pub(crate) choice: SourceChoice,
     /// Keeps the manifests that have no error, although others have one.
     pub(crate) keep_going: bool,
     pub(crate) converted: Converted,
@@ -79,7 +79,7 @@ pub(crate) struct Manifests {
     /// New releases per package folder. With them the package produces the same CRDs.
     pub(crate) verified: Vec<(PathBuf, Vec<String>)>,
     /// The declared custom resources, as `Kind.group`, including excluded and refused ones.
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: KnownKinds,
 }
 
 /// Names of custom resources with their root types.
@@ -119,7 +119,7 @@ pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
 /// Returns true if the source says that objects are stored in this version, or does not say it.
 pub(crate) fn is_stored(draft: &Draft, project: &Project, resource: &Resource) -> Result<bool> {
     let (mut options, pending) = of_draft(draft, project)?;
-    options.what = Wanted { crds: true, roles: false, webhooks: false };
+    options.what = WantedManifests { crds: true, roles: false, webhooks: false };
     let crds = generate(&options, &pending, None, &mut |_| {})?.value.crds.unwrap_or_default();
     let name = k8s::kind_name(resource.kind.as_str(), &resource.qualified_group());
     let crd = crds.iter().find(|crd| crd.name() == name);
@@ -129,20 +129,20 @@ pub(crate) fn is_stored(draft: &Draft, project: &Project, resource: &Resource) -
 }
 
 /// The options of `generate` without flags, and the files of the draft.
-fn of_draft(draft: &Draft, project: &Project) -> Result<(Options, Pending)> {
+fn of_draft(draft: &Draft, project: &Project) -> Result<(ManifestOptions, Pending)> {
     let root = draft.root().to_path_buf();
     let member = Member { name: project.name.to_string(), dir: root.clone(), features: [].into() };
-    let options = Options {
-        what: Wanted::ALL,
+    let options = ManifestOptions {
+        what: WantedManifests::ALL,
         role_name: rbac_role::ROLE.to_owned(),
         fold: false,
         packages: Packages { root: root.clone(), members: vec![member], all: true },
         features: vec![FeatureSelection::default()],
         paths: Vec::new(),
-        engine: engine::Request { engine: Engine::Static, ..engine::Request::default() },
+        engine: engine::EngineRequest { engine: Engine::Static, ..engine::EngineRequest::default() },
         max_desc_len: None,
         fix: Vec::new(),
-        choice: Choice::default(),
+        choice: SourceChoice::default(),
         keep_going: false,
         converted: Converted::SoFar(converted(project)?),
     };
@@ -162,7 +162,7 @@ fn pending(draft: &Draft) -> Result<Pending> {
 
 /// Loads the source of a package. Also returns the requested paths that are not in the package.
 fn load(
-    options: &Options,
+    options: &ManifestOptions,
     member: &Member,
     features: &FeatureSelection,
     pending: &Pending,
@@ -174,12 +174,12 @@ fn load(
 }
 
 /// The selected packages with their features.
-fn members(options: &Options) -> impl Iterator<Item = (&Member, &FeatureSelection)> {
+fn members(options: &ManifestOptions) -> impl Iterator<Item = (&Member, &FeatureSelection)> {
     options.packages.members.iter().zip(&options.features)
 }
 
 /// Reads every package, so that a broken file does not cause removals.
-pub(crate) fn read_all(options: &Options, pending: &Pending) -> Result<Diagnostics> {
+pub(crate) fn read_all(options: &ManifestOptions, pending: &Pending) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     for (member, features) in members(options) {
         let (mut tree, _) = load(options, member, features, pending)?.value;
@@ -190,7 +190,7 @@ pub(crate) fn read_all(options: &Options, pending: &Pending) -> Result<Diagnosti
 
 /// Reads the packages one after the other, since a workspace may be large. `say` receives progress messages.
 pub(crate) fn generate(
-    options: &Options,
+    options: &ManifestOptions,
     pending: &Pending,
     scope: Option<OperatorScope>,
     say: &mut dyn FnMut(&str),
@@ -246,7 +246,7 @@ pub(crate) fn generate(
 pub(crate) fn converted(project: &Project) -> Result<Conversions> {
     let mut kinds = BTreeSet::new();
     for resource in project.resources.iter().filter(|resource| resource.webhooks.is_some()) {
-        if Webhooks::of(resource)?.conversion {
+        if ProjectWebhooks::of(resource)?.conversion {
             kinds.insert(k8s::kind_name(resource.kind.as_str(), &resource.qualified_group()));
         }
     }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use super::Usage;
+use super::UsageError;
 use crate::diagnostic::Problem;
 use crate::plan::Draft;
 use crate::project::Project;
@@ -59,7 +59,7 @@ pub(crate) fn names(options: &MigrateOptions) -> Result<BTreeSet<String>> {
         let found: Vec<&String> = known.iter().filter(|(kind, _)| kind == wanted).map(|(_, name)| name).collect();
         if found.is_empty() {
             let problem = Problem::new(format!("the project has no kind `{wanted}`"));
-            return Err(Usage(problem.help("name a kind of the project, or a CRD as PLURAL.GROUP")).into());
+            return Err(UsageError(problem.help("name a kind of the project, or a CRD as PLURAL.GROUP")).into());
         }
         names.extend(found.into_iter().cloned());
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::Usage as Misuse;
+use super::UsageError as Misuse;
 use super::elsewhere::elsewhere;
 use super::generate::own_project;
 use super::manifests::{cluster_wide, scope};
@@ -18,13 +18,13 @@ use crate::k8s;
 use crate::plan::Draft;
 use crate::rbac::allow::{self, Allow};
 use crate::rbac::check;
-use crate::rbac::declared::Manifests;
-use crate::rbac::derive::{self, Doubt, Question};
+use crate::rbac::declared::RoleManifests;
+use crate::rbac::derive::{self, DerivationQuestion, Doubt};
 use crate::rbac::environment::Environment;
 use crate::rbac::lint::names::Served;
 use crate::rbac::marker::RbacMarker;
 use crate::rbac::scope::OperatorScope;
-use crate::rbac::{Usage, quoted};
+use crate::rbac::{RbacUsage, quoted};
 use crate::source::{self, FeatureSelection, PackageSelection, Packages, Pending, SourceTree};
 
 /// The namespace of an operator that has no PROJECT file: what kustomizations replace.
@@ -42,7 +42,7 @@ pub(crate) struct RbacSourceOptions {
 }
 
 /// The files that only other binaries use.
-fn others(tree: &SourceTree, question: &Question) -> BTreeSet<String> {
+fn others(tree: &SourceTree, question: &DerivationQuestion) -> BTreeSet<String> {
     let (mut own, mut others) = (BTreeSet::new(), BTreeSet::new());
     for item in tree.items() {
         let module = tree.module(item);
@@ -65,7 +65,7 @@ pub(crate) struct RbacSource {
     pub(crate) home: OperatorScope,
     /// The manager can elect a leader for life.
     pub(crate) leader_for_life: bool,
-    pub(crate) usages: Vec<Usage>,
+    pub(crate) usages: Vec<RbacUsage>,
     /// Calls that could not be followed; `found` has a finding for each.
     pub(crate) doubts: Vec<Doubt>,
     pub(crate) found: Diagnostics,
@@ -105,10 +105,10 @@ impl RbacSource {
         };
         let mut environment = Environment::below(&packages.root);
         // Their errors are reported where they are read.
-        if let Ok(manifests) = Manifests::of_files(&packages.root, &options.manifests) {
+        if let Ok(manifests) = RoleManifests::of_files(&packages.root, &options.manifests) {
             manifests.texts().iter().for_each(|text| environment.deploy(text));
         }
-        let question = Question { program: options.program.as_deref().map(source::crate_name), environment };
+        let question = DerivationQuestion { program: options.program.as_deref().map(source::crate_name), environment };
         let mut programs = BTreeSet::new();
         for (member, features) in packages.members.iter().zip(&selections) {
             let (mut tree, wrong) = k8s::load_below(&packages.root, &member.dir, features, &Pending::default())?;
@@ -131,7 +131,7 @@ impl RbacSource {
         // Packages that depend on one another have calls in common.
         let mut seen = BTreeSet::new();
         code.usages.retain(|usage| {
-            let Usage { permission, scope, origin, .. } = usage;
+            let RbacUsage { permission, scope, origin, .. } = usage;
             seen.insert((permission.clone(), scope.clone(), origin.path.clone(), origin.range.start))
         });
         code.found.sort();
@@ -141,7 +141,7 @@ impl RbacSource {
         Ok(code)
     }
 
-    fn add(&mut self, tree: &mut SourceTree, question: &Question) {
+    fn add(&mut self, tree: &mut SourceTree, question: &DerivationQuestion) {
         self.leader_for_life |= derive::leader_for_life(tree);
         let ((usages, doubts), read) = tree.settle(|tree| derive::uses_of(tree, question));
         self.usages.extend(usages);

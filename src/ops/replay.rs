@@ -11,7 +11,7 @@ use super::external::ExternalOptions;
 use super::init;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::name::ControllerName;
-use crate::project::webhook::Webhooks;
+use crate::project::webhook::ProjectWebhooks;
 use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource};
 
 /// The scaffolded files, without PROJECT and generated files. Rust files are not formatted.
@@ -129,8 +129,8 @@ fn image(project: &Project, resource: &Resource) -> Option<ImageOptions> {
 
 /// One run of `create webhook` that adds all webhooks of a resource.
 fn webhooks(resource: &Resource) -> Result<Option<CreateWebhookOptions>> {
-    let Webhooks { conversion, defaulting, defaulting_path, spoke, validation, validation_path, .. } =
-        Webhooks::of(resource).with_context(|| resource.display())?;
+    let ProjectWebhooks { conversion, defaulting, defaulting_path, spoke, validation, validation_path, .. } =
+        ProjectWebhooks::of(resource).with_context(|| resource.display())?;
     if !(conversion || defaulting || validation) {
         return Ok(None);
     }

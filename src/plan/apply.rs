@@ -15,7 +15,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 mod preflight;
 
-use preflight::Target;
+use preflight::WriteTarget;
 
 /// The mode of [`apply`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Mode {
 
 /// The change of a file, done or planned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     /// The file.
     pub path: RelPath,
     /// The kind of change.
@@ -41,7 +41,7 @@ pub struct Change {
     pub after: Option<String>,
 }
 
-/// The kinds of [`Change`].
+/// The kinds of [`FileChange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
@@ -84,7 +84,7 @@ impl ChangeKind {
 }
 
 /// Returns true if the disk differs from the plan, which is the result of `--check`.
-pub fn differs(changes: &[Change]) -> bool {
+pub fn differs(changes: &[FileChange]) -> bool {
     changes.iter().any(|change| change.kind.differs())
 }
 
@@ -131,7 +131,7 @@ pub type Observer<'a> = &'a mut dyn FnMut(&FsOp) -> io::Result<()>;
 pub enum ApplyError {
     /// Conflicts; nothing was written.
     #[error("{}", list(.0))]
-    Conflicts(Vec<Conflict>),
+    Conflicts(Vec<PlanConflict>),
     /// Another process holds the lock; nothing was written.
     #[error("another memcached-sdk is writing to `{}`", .0.display())]
     Busy(PathBuf),
@@ -159,7 +159,7 @@ pub enum ApplyError {
 
 /// A conflict between the disk and an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct PlanConflict {
     /// The file.
     pub path: RelPath,
     /// The reason, as a sentence part after the path.
@@ -168,7 +168,7 @@ pub struct Conflict {
     pub help: Option<String>,
 }
 
-fn list(conflicts: &[Conflict]) -> String {
+fn list(conflicts: &[PlanConflict]) -> String {
     let lines: Vec<String> = conflicts.iter().map(|c| format!("`{}` {}", c.path, c.reason)).collect();
     format!("nothing was written: {}", lines.join("; "))
 }
@@ -195,8 +195,9 @@ impl ApplyError {
 }
 
 /// Applies `plan` below `root`, or reports the changes that it would make, ordered by path.
-pub fn apply(plan: &Plan, root: &Path, mode: Mode, observer: Observer<'_>) -> Result<Vec<Change>, ApplyError> {
-    let root = Root::find(root).map_err(|source| ApplyError::Stage { op: FsOp::CreateDir(root.into()), source })?;
+pub fn apply(plan: &Plan, root: &Path, mode: Mode, observer: Observer<'_>) -> Result<Vec<FileChange>, ApplyError> {
+    let root =
+        ProjectRoot::find(root).map_err(|source| ApplyError::Stage { op: FsOp::CreateDir(root.into()), source })?;
     let _lock = if mode == Mode::Write { root.lock()? } else { None };
     let targets = preflight::preflight(plan, &root, mode)?;
     if mode == Mode::Write {
@@ -213,13 +214,13 @@ pub(super) fn is_staging(name: &str) -> bool {
 const STAGING: &str = ".memcached-sdk-staging";
 const RECORD_STAGING: &str = ".PROJECT.memcached-sdk-staging";
 
-struct Root {
+struct ProjectRoot {
     /// Canonical if it exists.
     path: PathBuf,
     exists: bool,
 }
 
-impl Root {
+impl ProjectRoot {
     fn find(root: &Path) -> io::Result<Self> {
         match root.canonicalize() {
             Ok(path) if path.is_dir() => Ok(Self { path, exists: true }),
@@ -235,11 +236,11 @@ impl Root {
     }
 
     /// Prevents two runs from staging at the same time. A file system without locks has no such protection.
-    fn lock(&self) -> Result<Option<Lock>, ApplyError> {
+    fn lock(&self) -> Result<Option<PlanLock>, ApplyError> {
         let Some(file) = self.exists.then(|| File::open(&self.path).ok()).flatten() else { return Ok(None) };
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(ApplyError::Busy(self.path.clone())),
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(Lock(file))),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(PlanLock(file))),
         }
     }
 
@@ -253,9 +254,9 @@ impl Root {
 ///
 /// Closing the file is not enough to unlock: a process that another thread is spawning holds a copy of the descriptor
 /// until its exec, see [flock(2)](https://man7.org/linux/man-pages/man2/flock.2.html).
-struct Lock(File);
+struct PlanLock(File);
 
-impl Drop for Lock {
+impl Drop for PlanLock {
     fn drop(&mut self) {
         // On failure there was no lock, or closing the file releases it.
         let _ = self.0.unlock();
@@ -264,16 +265,16 @@ impl Drop for Lock {
 
 /// Stages and commits. Every file system operation goes through [`Writer::run`].
 struct Writer<'a> {
-    root: &'a Root,
+    root: &'a ProjectRoot,
     observer: Observer<'a>,
     /// Files in place and total files, during the commit.
     committed: Option<(usize, usize)>,
 }
 
 impl Writer<'_> {
-    fn write(&mut self, targets: &[Target]) -> Result<(), ApplyError> {
+    fn write(&mut self, targets: &[WriteTarget]) -> Result<(), ApplyError> {
         self.sweep()?;
-        let (records, mut files): (Vec<&Target>, Vec<&Target>) =
+        let (records, mut files): (Vec<&WriteTarget>, Vec<&WriteTarget>) =
             targets.iter().filter(|t| t.change.kind.differs()).partition(|t| t.change.path.as_str() == RECORD);
         if records.is_empty() && files.is_empty() {
             return Ok(());
@@ -295,7 +296,7 @@ impl Writer<'_> {
     }
 
     /// Creates a new project: builds it beside its place, then renames it.
-    fn create(&mut self, files: &[&Target], records: &[&Target]) -> Result<(), ApplyError> {
+    fn create(&mut self, files: &[&WriteTarget], records: &[&WriteTarget]) -> Result<(), ApplyError> {
         let Some(staging) = self.root.sibling() else {
             let source = io::Error::new(ErrorKind::InvalidInput, "it has no name");
             return Err(ApplyError::Stage { op: FsOp::CreateDir(self.root.path.clone()), source });
@@ -314,7 +315,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn replace(&mut self, files: &[&Target], records: &[&Target]) -> Result<(), ApplyError> {
+    fn replace(&mut self, files: &[&WriteTarget], records: &[&WriteTarget]) -> Result<(), ApplyError> {
         let staging = self.root.path.join(STAGING);
         self.create_dirs(&staging)?;
         let mut staged = Vec::new();
@@ -350,7 +351,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn put(&mut self, staged: &Path, target: &Target) -> Result<(), ApplyError> {
+    fn put(&mut self, staged: &Path, target: &WriteTarget) -> Result<(), ApplyError> {
         if target.change.kind == ChangeKind::Remove {
             self.run(FsOp::RemoveFile(target.real.clone()), |path| fs::remove_file(path))?;
             self.remove_empty_dirs(&target.real)?;
@@ -388,7 +389,7 @@ impl Writer<'_> {
         self.run(FsOp::CreateDir(folder.to_path_buf()), |path| fs::create_dir(path))
     }
 
-    fn write_file(&mut self, file: &Path, target: &Target) -> Result<(), ApplyError> {
+    fn write_file(&mut self, file: &Path, target: &WriteTarget) -> Result<(), ApplyError> {
         let text = target.change.after.as_deref().unwrap_or_default();
         self.run(FsOp::WriteFile(file.to_path_buf()), |path| File::create_new(path)?.write_all(text.as_bytes()))?;
         if let Some(permissions) = &target.permissions {
@@ -446,7 +447,7 @@ mod tests {
     #[test]
     fn a_lock_is_given_back_also_when_a_starting_process_has_a_copy_of_it() {
         let folder = tempfile::tempdir().unwrap();
-        let root = Root::find(folder.path()).unwrap();
+        let root = ProjectRoot::find(folder.path()).unwrap();
         let lock = root.lock().unwrap().unwrap();
         let copy = lock.0.try_clone().unwrap();
         assert!(matches!(root.lock(), Err(ApplyError::Busy(_))));

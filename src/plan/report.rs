@@ -5,32 +5,32 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use similar::TextDiff;
 
-use super::apply::{Change, ChangeKind};
+use super::apply::{ChangeKind, FileChange};
 use crate::diagnostic::{Diagnostics, JsonDiagnostic};
 
 /// A line per file: `create    src/main.rs`.
-pub fn text(changes: &[Change]) -> String {
+pub fn text(changes: &[FileChange]) -> String {
     changes.iter().map(line).collect()
 }
 
-fn line(change: &Change) -> String {
+fn line(change: &FileChange) -> String {
     let why = change.kind.reason().map(|why| format!(" ({why})")).unwrap_or_default();
     format!("{:<9} {}{why}\n", change.kind.as_str(), change.path)
 }
 
 /// Like [`text`], but with a line per folder for created files if these exceed a screen.
-pub(crate) fn brief(changes: &[Change]) -> String {
+pub(crate) fn brief(changes: &[FileChange]) -> String {
     const SCREEN: usize = 20;
-    let created = |change: &&Change| change.kind == ChangeKind::Create;
+    let created = |change: &&FileChange| change.kind == ChangeKind::Create;
     if changes.iter().filter(created).count() <= SCREEN {
         return text(changes);
     }
-    let mut folders: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+    let mut folders: BTreeMap<&str, Vec<&FileChange>> = BTreeMap::new();
     for change in changes.iter().filter(created) {
         let folder = change.path.as_str().split_once('/').map_or("", |(folder, _)| folder);
         folders.entry(folder).or_default().push(change);
     }
-    let of_folder = |(folder, files): (&str, Vec<&Change>)| {
+    let of_folder = |(folder, files): (&str, Vec<&FileChange>)| {
         if folder.is_empty() || files.len() == 1 {
             files.into_iter().map(line).collect()
         } else {
@@ -42,7 +42,7 @@ pub(crate) fn brief(changes: &[Change]) -> String {
 }
 
 /// The number of files by kind of change: `2 created, 1 unchanged`.
-pub(crate) fn summary(changes: &[Change]) -> String {
+pub(crate) fn summary(changes: &[FileChange]) -> String {
     use ChangeKind::{Create, Remove, Skip, Unchanged, Update};
     let words =
         [(Create, "created"), (Update, "updated"), (Remove, "removed"), (Skip, "skipped"), (Unchanged, "unchanged")];
@@ -57,12 +57,12 @@ pub(crate) fn summary(changes: &[Change]) -> String {
 }
 
 /// All differences as a unified diff for `git apply` and `patch -p1`.
-pub fn diff(changes: &[Change]) -> String {
+pub fn diff(changes: &[FileChange]) -> String {
     changes.iter().filter_map(file_diff).collect()
 }
 
 /// The unified diff of a file; `None` if the disk does not differ.
-pub(crate) fn file_diff(change: &Change) -> Option<String> {
+pub(crate) fn file_diff(change: &FileChange) -> Option<String> {
     if !change.kind.differs() {
         return None;
     }
@@ -85,14 +85,14 @@ pub(crate) fn file_diff(change: &Change) -> Option<String> {
 
 /// The `-o json` report: an object on stdout, with the same format for every command.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct PlanReport {
     /// All files of the plan by path; empty if diagnostics stopped the command.
     pub changes: Vec<JsonChange>,
     /// All findings in source order.
     pub diagnostics: Vec<JsonDiagnostic>,
 }
 
-/// A [`Change`] in the report.
+/// A [`FileChange`] in the report.
 #[derive(Debug, Serialize)]
 pub struct JsonChange {
     /// The path relative to the project's folder, with `/`.
@@ -109,7 +109,7 @@ pub struct JsonChange {
 
 /// The report as JSON text with a trailing newline; `diffs` adds the diffs of the files.
 #[expect(clippy::missing_panics_doc, reason = "the map has only string keys")]
-pub fn json(changes: &[Change], diagnostics: &Diagnostics, diffs: bool) -> String {
+pub fn json(changes: &[FileChange], diagnostics: &Diagnostics, diffs: bool) -> String {
     let changes = changes
         .iter()
         .map(|change| JsonChange {
@@ -119,7 +119,7 @@ pub fn json(changes: &[Change], diagnostics: &Diagnostics, diffs: bool) -> Strin
             diff: if diffs { file_diff(change) } else { None },
         })
         .collect();
-    let report = Report { changes, diagnostics: diagnostics.to_json() };
+    let report = PlanReport { changes, diagnostics: diagnostics.to_json() };
     let text = serde_json::to_string_pretty(&report).expect("a report has only text keys");
     text + "\n"
 }
@@ -132,8 +132,8 @@ mod tests {
     use crate::diagnostic::{Code, Diagnostic};
     use crate::plan::RelPath;
 
-    fn changes() -> Vec<Change> {
-        let change = |path, kind, before: Option<&str>, after: Option<&str>| Change {
+    fn changes() -> Vec<FileChange> {
+        let change = |path, kind, before: Option<&str>, after: Option<&str>| FileChange {
             path: RelPath::new(path).unwrap(),
             kind,
             before: before.map(str::to_owned),
@@ -167,13 +167,13 @@ skip      e.txt (exists with different content and is kept)
 
     #[test]
     fn more_files_than_a_screen_holds_are_a_line_per_folder() {
-        let create = |path: String| Change {
+        let create = |path: String| FileChange {
             path: RelPath::new(path).unwrap(),
             kind: ChangeKind::Create,
             before: None,
             after: Some(String::new()),
         };
-        let mut created: Vec<Change> = (10..29).map(|n| create(format!("config/{n}/a.yaml"))).collect();
+        let mut created: Vec<FileChange> = (10..29).map(|n| create(format!("config/{n}/a.yaml"))).collect();
         created.push(create("PROJECT".to_owned()));
         assert_eq!(brief(&created), text(&created));
         created.push(create("src/main.rs".to_owned()));

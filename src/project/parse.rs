@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::manager::ManagerSource;
 use super::name::{ControllerName, Domain, Group, Kind, Namespace, Plural, ProjectName, ShortName, Version};
-use super::parts::{LeaderElection, Parts, Switch};
+use super::parts::{LeaderElection, ProjectParts, ProjectSwitch};
 use super::{Controllers, LAYOUT, Project, Resource, ResourceApi};
 use crate::diagnostic::{Problem, conflict};
 use crate::yaml;
@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
         Problem::new(format!("`PROJECT{place}` is not valid YAML: {}", yaml::reason(&error))).help(RESTORE)
     })?;
     let mut top = match value {
-        Value::Object(map) => Fields { text, path: String::new(), map },
+        Value::Object(map) => ProjectFields { text, path: String::new(), map },
         Value::Null => return Err(Problem::new("`PROJECT` is empty").help(RESTORE)),
         _ => return Err(Problem::new("`PROJECT` must be a YAML mapping").help(RESTORE)),
     };
@@ -43,7 +43,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
             project.manager = own.parsed("manager", ManagerSource::parse)?.unwrap_or(project.manager);
             project.workspace = own.string("workspace")?;
             project.parts.leader_election = own.parsed("leaderElection", LeaderElection::parse)?.unwrap_or_default();
-            for switch in Switch::ALL {
+            for switch in ProjectSwitch::ALL {
                 if own.bool(switch.key())?.unwrap_or_default() {
                     project.parts.on.insert(switch);
                 }
@@ -76,7 +76,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
 
 const RESTORE: &str = "restore the file from version control";
 
-fn check_format(top: &mut Fields<'_>) -> Result<(), Problem> {
+fn check_format(top: &mut ProjectFields<'_>) -> Result<(), Problem> {
     let layout = match top.map.remove("layout") {
         Some(Value::String(layout)) => vec![layout],
         Some(Value::Array(list)) if list.iter().all(Value::is_string) => {
@@ -106,7 +106,7 @@ fn check_format(top: &mut Fields<'_>) -> Result<(), Problem> {
     }
 }
 
-fn resource(entry: &mut Fields<'_>) -> Result<Resource, Problem> {
+fn resource(entry: &mut ProjectFields<'_>) -> Result<Resource, Problem> {
     let group = entry.parsed("group", Group::parse)?.unwrap_or_else(Group::empty);
     let domain = entry.parsed("domain", Domain::parse)?;
     let version = entry.required("version", Version::parse)?;
@@ -152,14 +152,14 @@ fn resource(entry: &mut Fields<'_>) -> Result<Resource, Problem> {
 }
 
 /// A mapping with the known fields removed one by one; the remainder is unknown.
-struct Fields<'a> {
+struct ProjectFields<'a> {
     text: &'a str,
     /// The path: empty at the top, otherwise such as `resources[1].api.`.
     path: String,
     map: Map<String, Value>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> ProjectFields<'a> {
     fn take(&mut self, key: &str) -> Option<Value> {
         self.map.remove(key).filter(|value| !value.is_null())
     }
@@ -195,19 +195,23 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| Problem::new(format!("`PROJECT` has no `{}{key}`", self.path)).help(RESTORE))
     }
 
-    fn fields(&mut self, key: &str) -> Result<Option<Fields<'a>>, Problem> {
+    fn fields(&mut self, key: &str) -> Result<Option<ProjectFields<'a>>, Problem> {
         match self.take(key) {
             None => Ok(None),
-            Some(Value::Object(map)) => Ok(Some(Fields { text: self.text, path: format!("{}{key}.", self.path), map })),
+            Some(Value::Object(map)) => {
+                Ok(Some(ProjectFields { text: self.text, path: format!("{}{key}.", self.path), map }))
+            }
             Some(_) => Err(self.wrong(key, "it must be a mapping")),
         }
     }
 
-    fn list(&mut self, key: &str) -> Result<Vec<Fields<'a>>, Problem> {
+    fn list(&mut self, key: &str) -> Result<Vec<ProjectFields<'a>>, Problem> {
         let Some(value) = self.take(key) else { return Ok(Vec::new()) };
         let Value::Array(items) = value else { return Err(self.wrong(key, "it must be a list")) };
         let entry = |(index, item)| match item {
-            Value::Object(map) => Ok(Fields { text: self.text, path: format!("{}{key}[{index}].", self.path), map }),
+            Value::Object(map) => {
+                Ok(ProjectFields { text: self.text, path: format!("{}{key}[{index}].", self.path), map })
+            }
             _ => Err(self.wrong(key, &format!("entry {index} must be a mapping"))),
         };
         items.into_iter().enumerate().map(entry).collect()
@@ -293,7 +297,7 @@ pub(super) fn to_value(project: &Project) -> Value {
     put(&mut own, "license", license.as_deref());
     put(&mut own, "manager", (*manager != ManagerSource::Vendored).then(|| manager.to_string()));
     put(&mut own, "workspace", workspace.as_deref());
-    let Parts { leader_election, on } = parts;
+    let ProjectParts { leader_election, on } = parts;
     let elected = *leader_election != LeaderElection::default();
     put(&mut own, "leaderElection", elected.then_some(leader_election.as_str()));
     for switch in on {

@@ -6,16 +6,16 @@ use crate::diagnostic::Problem;
 
 /// The enabled parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct ProjectParts {
     /// The mode of leader election.
     pub leader_election: LeaderElection,
     /// The enabled switches; empty by default.
-    pub on: BTreeSet<Switch>,
+    pub on: BTreeSet<ProjectSwitch>,
 }
 
 /// A part that is on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Switch {
+pub enum ProjectSwitch {
     /// Dashboards for Grafana.
     Grafana,
     /// `make` targets for the Helm chart.
@@ -30,7 +30,7 @@ pub enum Switch {
     Prometheus,
 }
 
-impl Switch {
+impl ProjectSwitch {
     /// All switches.
     pub const ALL: [Self; 6] =
         [Self::Grafana, Self::Helm, Self::MetricsCert, Self::NetworkPolicy, Self::Olm, Self::Prometheus];

@@ -9,7 +9,7 @@ use crate::diagnostic::Problem;
 /// The webhooks of a resource.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Webhooks {
+pub struct ProjectWebhooks {
     /// Has a conversion webhook.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub conversion: bool,
@@ -35,7 +35,7 @@ pub struct Webhooks {
     pub unknown: Map<String, Value>,
 }
 
-impl Webhooks {
+impl ProjectWebhooks {
     /// Parses the webhooks of a PROJECT entry.
     pub fn of(resource: &Resource) -> Result<Self, Problem> {
         let value = resource.webhooks.clone().filter(|value| !value.is_null()).unwrap_or_else(|| json!({}));

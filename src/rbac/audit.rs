@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::declared::{Grant, GrantScope, Home, by_place};
 use super::lint::{is_seen_in_code, marker, unused};
-use super::{Permission, Target, Usage, is_discovery};
+use super::{Permission, RbacTarget, RbacUsage, is_discovery};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 /// The longest line that is read, in bytes: events hold the objects of requests, and these at most 3 MiB each.
@@ -55,7 +55,7 @@ pub struct Tally {
     pub(crate) others: BTreeSet<String>,
     /// Allowed; `true` if by the bindings that every cluster has.
     used: BTreeMap<(Permission, RequestNamespace), bool>,
-    refused: BTreeMap<(Permission, RequestNamespace), Refused>,
+    refused: BTreeMap<(Permission, RequestNamespace), RefusedRequest>,
     /// Refused by something else than the authorizer: the message, and the first line.
     otherwise: BTreeMap<String, u64>,
     broken: Vec<(u64, String)>,
@@ -63,7 +63,7 @@ pub struct Tally {
 }
 
 #[derive(Debug)]
-struct Refused {
+struct RefusedRequest {
     count: u64,
     line: u64,
 }
@@ -80,7 +80,7 @@ struct Event {
     request_uri: String,
     user: User,
     impersonated_user: Option<User>,
-    object_ref: Option<Object>,
+    object_ref: Option<AuditObject>,
     response_status: Option<Status>,
     annotations: Option<BTreeMap<String, String>>,
 }
@@ -94,7 +94,7 @@ struct User {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Object {
+struct AuditObject {
     resource: String,
     namespace: String,
     name: String,
@@ -113,7 +113,7 @@ struct Status {
 /// only, see [`impersonate`]. Nothing else implies anything: a `deletecollection` needs no `delete`, an eviction no
 /// `delete pods`.
 fn implied(event: &Event) -> Vec<Permission> {
-    let of_object = |part: fn(&Object) -> &str| event.object_ref.as_ref().map_or("", part);
+    let of_object = |part: fn(&AuditObject) -> &str| event.object_ref.as_ref().map_or("", part);
     let (resource, subresource) = (of_object(|object| &object.resource), of_object(|object| &object.subresource));
     let mut all = match event.verb.as_str() {
         // <https://kubernetes.io/docs/reference/using-api/server-side-apply/#rbac-and-permissions>
@@ -141,7 +141,7 @@ fn implied(event: &Event) -> Vec<Permission> {
 }
 
 fn permission(group: &str, resource: &str, verb: &str) -> Permission {
-    Permission::new(Target::resource(group, resource), verb)
+    Permission::new(RbacTarget::resource(group, resource), verb)
 }
 
 /// <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation>
@@ -165,7 +165,7 @@ impl Event {
         self.annotations.as_ref().and_then(|all| all.get(name)).map_or("", String::as_str)
     }
 
-    fn target(&self) -> Target {
+    fn target(&self) -> RbacTarget {
         match &self.object_ref {
             Some(object) if !object.resource.is_empty() => {
                 let resource = match object.subresource.as_str() {
@@ -173,9 +173,9 @@ impl Event {
                     sub => format!("{}/{sub}", object.resource),
                 };
                 let name = (!object.name.is_empty()).then(|| object.name.clone());
-                Target::Resource { group: object.api_group.clone(), resource, name }
+                RbacTarget::Resource { group: object.api_group.clone(), resource, name }
             }
-            _ => Target::Url(self.request_uri.split(['?', '#']).next().unwrap_or_default().to_owned()),
+            _ => RbacTarget::Url(self.request_uri.split(['?', '#']).next().unwrap_or_default().to_owned()),
         }
     }
 
@@ -186,8 +186,8 @@ impl Event {
     /// Another verb of the same object.
     fn same(&self, verb: &str) -> Vec<Permission> {
         match self.target() {
-            target @ Target::Resource { .. } => vec![Permission::new(target, verb)],
-            Target::Url(_) => Vec::new(),
+            target @ RbacTarget::Resource { .. } => vec![Permission::new(target, verb)],
+            RbacTarget::Url(_) => Vec::new(),
         }
     }
 
@@ -313,13 +313,13 @@ impl Tally {
     }
 
     fn refuse(&mut self, permission: Permission, place: RequestNamespace, line: u64) {
-        self.refused.entry((permission, place)).or_insert(Refused { count: 0, line }).count += 1;
+        self.refused.entry((permission, place)).or_insert(RefusedRequest { count: 0, line }).count += 1;
     }
 }
 
 /// Drops an object's name that no rule has as a resource name.
 fn narrowed(mut permission: Permission, relevant: &Relevant) -> Permission {
-    if let Target::Resource { name, .. } = &mut permission.target {
+    if let RbacTarget::Resource { name, .. } = &mut permission.target {
         *name = name.take().filter(|name| relevant.names.contains(name));
     }
     permission
@@ -342,7 +342,7 @@ pub struct Verification<'a> {
     /// The declared rules.
     pub grants: &'a [Grant],
     /// The calls in the code, which give missing permissions a place.
-    pub usages: &'a [Usage],
+    pub usages: &'a [RbacUsage],
     /// The namespace of the operator, and the namespaces that it works in.
     pub home: &'a Home,
     /// The path of the log for people.
@@ -391,7 +391,7 @@ impl Verification<'_> {
         });
         let why = "allowed by something else than the declared rules";
         let by_others = by_others.map(|(request, _)| (request, why.to_owned()));
-        let mut missing: BTreeMap<(&Target, &RequestNamespace), (BTreeSet<&str>, String)> = BTreeMap::new();
+        let mut missing: BTreeMap<(&RbacTarget, &RequestNamespace), (BTreeSet<&str>, String)> = BTreeMap::new();
         for ((permission, place), why) in refused.chain(by_others) {
             let entry = missing.entry((&permission.target, place));
             entry.or_insert((BTreeSet::new(), why)).0.insert(&permission.verb);
@@ -401,8 +401,8 @@ impl Verification<'_> {
         }
     }
 
-    fn lacking(&self, target: &Target, place: &RequestNamespace, verbs: &BTreeSet<&str>, why: &str) -> Diagnostic {
-        let of = |usage: &&Usage| {
+    fn lacking(&self, target: &RbacTarget, place: &RequestNamespace, verbs: &BTreeSet<&str>, why: &str) -> Diagnostic {
+        let of = |usage: &&RbacUsage| {
             usage.permission.target.to_string() == target.to_string() && verbs.contains(usage.permission.verb.as_str())
         };
         let usage = self.usages.iter().find(of);
@@ -428,7 +428,7 @@ impl Verification<'_> {
     }
 
     /// In a namespace that the operator is confined to.
-    fn is_granted_somewhere(&self, target: &Target, verbs: &[&str]) -> bool {
+    fn is_granted_somewhere(&self, target: &RbacTarget, verbs: &[&str]) -> bool {
         !self.home.confined.is_empty()
             && verbs.iter().all(|verb| {
                 let permission = Permission::new(target.clone(), verb);
@@ -470,7 +470,7 @@ impl Verification<'_> {
 /// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#discovery-roles>
 fn is_everybodys(permission: &Permission) -> bool {
     match &permission.target {
-        Target::Resource { group, resource, .. } => {
+        RbacTarget::Resource { group, resource, .. } => {
             permission.verb == "create"
                 && matches!(group.as_str(), "authentication.k8s.io" | "authorization.k8s.io")
                 && matches!(
@@ -478,6 +478,6 @@ fn is_everybodys(permission: &Permission) -> bool {
                     "selfsubjectaccessreviews" | "selfsubjectreviews" | "selfsubjectrulesreviews"
                 )
         }
-        Target::Url(path) => is_discovery(&permission.verb, path),
+        RbacTarget::Url(path) => is_discovery(&permission.verb, path),
     }
 }

@@ -49,7 +49,7 @@ pub fn markers(tree: &SourceTree) -> (Vec<RbacMarker>, Diagnostics) {
 fn check(markers: &[RbacMarker]) -> Diagnostics {
     let mut findings = Diagnostics::default();
     for marker in markers {
-        let mut check = Check { marker, findings: &mut findings };
+        let mut check = MarkerCheck { marker, findings: &mut findings };
         check.texts();
         check.place();
         check.shape();
@@ -62,12 +62,12 @@ fn check(markers: &[RbacMarker]) -> Diagnostics {
     findings
 }
 
-struct Check<'a> {
+struct MarkerCheck<'a> {
     marker: &'a RbacMarker,
     findings: &'a mut Diagnostics,
 }
 
-impl Check<'_> {
+impl MarkerCheck<'_> {
     fn warn(&mut self, message: impl Into<String>, help: impl Into<String>) {
         let finding = Diagnostic::new(Code::RbacRule, message).help(help);
         self.findings.push(finding.at(self.marker.origin.clone()));

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::account::Account;
-use self::names::Names;
+use self::names::BuiltNames;
 use self::sources::kustomization_of;
-use super::{Permission, PolicyRule, RequestScope, Target, Usage, check};
+use super::{Permission, PolicyRule, RbacTarget, RbacUsage, RequestScope, check};
 use crate::diagnostic::{Code, Diagnostic, Origin, Problem};
 use crate::rbac::marker::RbacMarker;
 use crate::rbac::role::ROLE;
@@ -91,7 +91,7 @@ const NAMELESS: [&str; 2] = ["create", "deletecollection"];
 impl Grant {
     /// Returns true if a request of the code is allowed. The namespace of an object, or one that is chosen at run time,
     /// is unknown. Any rule allows requests there, except a Role for requests in all namespaces.
-    pub(crate) fn allows(&self, usage: &Usage, home: &Home) -> bool {
+    pub(crate) fn allows(&self, usage: &RbacUsage, home: &Home) -> bool {
         let of_object = usage.scope == RequestScope::OfObject;
         let in_some = self.scope != GrantScope::Everywhere && of_object && home.works_everywhere;
         self.matches(&usage.permission) && self.reaches(&usage.permission, &usage.scope, home) && !in_some
@@ -115,10 +115,10 @@ impl Grant {
             (GrantScope::Namespace(one), RequestScope::Namespace(other)) => one == other,
             (GrantScope::Namespace(_), RequestScope::Own) => home.namespace.is_none(),
             (_, RequestScope::Cluster) => match &permission.target {
-                Target::Resource { group, resource, .. } => {
+                RbacTarget::Resource { group, resource, .. } => {
                     !home.confined.is_empty() && !home.is_cluster_wide(group, resource)
                 }
-                Target::Url(_) => false,
+                RbacTarget::Url(_) => false,
             },
         }
     }
@@ -126,9 +126,9 @@ impl Grant {
 
 /// A folder of manifests, or files of somebody else's.
 #[derive(Debug, Default)]
-pub struct Manifests {
+pub struct RoleManifests {
     roles: Vec<Role>,
-    bindings: Vec<Binding>,
+    bindings: Vec<RoleBinding>,
     /// The service accounts of the workloads, or the one that is asked for.
     accounts: BTreeSet<Account>,
     /// All texts, to look for flags of the operator.
@@ -136,7 +136,7 @@ pub struct Manifests {
     /// Kind and name of what a patch takes away.
     removed: BTreeSet<(String, String)>,
     /// The names that kustomize generates.
-    names: Names,
+    names: BuiltNames,
     /// Notes about parts that could not be resolved.
     notes: Vec<Diagnostic>,
 }
@@ -150,7 +150,7 @@ struct Role {
 }
 
 #[derive(Debug)]
-struct Binding {
+struct RoleBinding {
     kind: String,
     name: String,
     namespace: String,
@@ -159,13 +159,13 @@ struct Binding {
     origin: Origin,
 }
 
-impl Binding {
+impl RoleBinding {
     fn scope(&self, home: &Home) -> GrantScope {
         if self.kind == "ClusterRoleBinding" { GrantScope::Everywhere } else { home.scope(&self.namespace) }
     }
 }
 
-impl Manifests {
+impl RoleManifests {
     /// Reads the output of `config/default` of the project in `root`, or of `config/rbac` if there is no such folder.
     pub(crate) fn of_project(root: &Path) -> Result<Self, Problem> {
         let mut manifests = Self::default();
@@ -319,7 +319,7 @@ impl Manifests {
                 let accounts = accounts.collect();
                 let role = (string(&object["roleRef"]["kind"]), string(&object["roleRef"]["name"]));
                 let origin = origin.clone();
-                self.bindings.push(Binding { kind, name, namespace, role, accounts, origin });
+                self.bindings.push(RoleBinding { kind, name, namespace, role, accounts, origin });
             }
             "Deployment" | "StatefulSet" | "DaemonSet" => {
                 let account = &object["spec"]["template"]["spec"]["serviceAccountName"];
@@ -353,13 +353,13 @@ impl Manifests {
         self.bindings.iter().any(|binding| binding.role.1 == role && self.is_of_operator(binding))
     }
 
-    fn is_of_operator(&self, binding: &Binding) -> bool {
+    fn is_of_operator(&self, binding: &RoleBinding) -> bool {
         !self.removed.contains(&(binding.kind.clone(), binding.name.clone()))
             && binding.accounts.iter().any(|account| self.accounts.is_empty() || account.is_among(&self.accounts))
     }
 
     fn scopes(&self, role: (&str, &str), home: &Home) -> Vec<GrantScope> {
-        let of_role = |binding: &&Binding| (binding.role.0.as_str(), binding.role.1.as_str()) == role;
+        let of_role = |binding: &&RoleBinding| (binding.role.0.as_str(), binding.role.1.as_str()) == role;
         let bindings = self.bindings.iter().filter(|binding| of_role(binding) && self.is_of_operator(binding));
         let mut scopes: Vec<GrantScope> = bindings.map(|binding| binding.scope(home)).collect();
         scopes.sort();
@@ -481,9 +481,9 @@ fn invalid(path: &str, error: &serde_yaml::Error, above: usize) -> Problem {
 /// The rules of a `ClusterRole` that every cluster has, if operators are bound to it.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#default-roles-and-role-bindings>
 fn of_every_cluster(role: &str) -> Vec<PolicyRule> {
-    let allow = |group, resource, verb| PolicyRule::allowing(&Target::resource(group, resource), &[verb]);
+    let allow = |group, resource, verb| PolicyRule::allowing(&RbacTarget::resource(group, resource), &[verb]);
     match role {
-        "cluster-admin" => vec![allow("*", "*", "*"), PolicyRule::allowing(&Target::Url("*".to_owned()), &["*"])],
+        "cluster-admin" => vec![allow("*", "*", "*"), PolicyRule::allowing(&RbacTarget::Url("*".to_owned()), &["*"])],
         "system:auth-delegator" => vec![
             allow("authentication.k8s.io", "tokenreviews", "create"),
             allow("authorization.k8s.io", "subjectaccessreviews", "create"),

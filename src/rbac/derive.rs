@@ -31,25 +31,25 @@ mod table;
 mod types;
 
 pub use self::doubt::Doubt;
-pub use self::question::Question;
-use self::read::Reader;
-use super::Usage;
+pub use self::question::DerivationQuestion;
+use self::read::FunctionReader;
+use super::RbacUsage;
 use crate::runtime;
 use crate::source::SourceTree;
 
 /// Every request that the package's own code may make, in the order of the source, and what could not be followed.
 ///
 /// To be asked through [`SourceTree::settle`]: functions of path dependencies count where they are called.
-pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Vec<Doubt>) {
-    uses_of(tree, &Question::default())
+pub fn uses(tree: &SourceTree) -> (Vec<RbacUsage>, Vec<Doubt>) {
+    uses_of(tree, &DerivationQuestion::default())
 }
 
 /// Like [`uses`], with facts from outside of the source.
-pub fn uses_of(tree: &SourceTree, question: &Question) -> (Vec<Usage>, Vec<Doubt>) {
+pub fn uses_of(tree: &SourceTree, question: &DerivationQuestion) -> (Vec<RbacUsage>, Vec<Doubt>) {
     if !tree.request_code() || !tree.request_expansion() {
         return (Vec::new(), Vec::new());
     }
-    let mut reader = Reader::new(tree, question);
+    let mut reader = FunctionReader::new(tree, question);
     reader.read();
     reader.finish()
 }

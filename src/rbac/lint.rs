@@ -7,20 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::declared::{Grant, GrantScope, Home, by_place};
 use super::derive::Doubt;
-use super::{Permission, PolicyRule, REQUEST_VERBS, RequestScope, Target, URL_VERBS, Usage, quoted};
+use super::{Permission, PolicyRule, REQUEST_VERBS, RbacTarget, RbacUsage, RequestScope, URL_VERBS, quoted};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::rbac::marker::RbacMarker;
 
 pub(crate) mod fix;
 pub mod names;
 
-use self::names::{Names, Served};
+use self::names::{ResourceNames, Served};
 
 /// The permissions to compare.
 #[derive(Debug)]
-pub struct Comparison<'a> {
+pub struct RoleComparison<'a> {
     /// Calls in the code.
-    pub usages: &'a [Usage],
+    pub usages: &'a [RbacUsage],
     /// Calls that could not be followed.
     pub doubts: &'a [Doubt],
     /// Declared rules.
@@ -40,7 +40,7 @@ pub struct Comparison<'a> {
 /// A permission that nothing declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    pub(crate) target: Target,
+    pub(crate) target: RbacTarget,
     pub(crate) verbs: BTreeSet<String>,
     /// The namespace that a marker has to name; empty for all.
     namespace: String,
@@ -90,36 +90,36 @@ impl Missing {
 }
 
 /// The marker that allows these verbs.
-pub(super) fn marker(target: &Target, namespace: &str, verbs: &[&str]) -> String {
+pub(super) fn marker(target: &RbacTarget, namespace: &str, verbs: &[&str]) -> String {
     PolicyRule::allowing(target, verbs).to_marker(namespace)
 }
 
 /// Formats the rule of a role.
-pub(super) fn rule(target: &Target, verbs: &[&str]) -> String {
+pub(super) fn rule(target: &RbacTarget, verbs: &[&str]) -> String {
     let verbs = verbs.join(", ");
     match target {
-        Target::Resource { group, resource, .. } => {
+        RbacTarget::Resource { group, resource, .. } => {
             format!("- apiGroups: [\"{group}\"]\n  resources: [{resource}]\n  verbs: [{verbs}]")
         }
-        Target::Url(url) => format!("- nonResourceURLs: [{url}]\n  verbs: [{verbs}]"),
+        RbacTarget::Url(url) => format!("- nonResourceURLs: [{url}]\n  verbs: [{verbs}]"),
     }
 }
 
 /// Code, message, and what to do.
 type Finding = (Code, String, String);
 
-impl Comparison<'_> {
+impl RoleComparison<'_> {
     /// Returns missing permissions, in the order of the calls, if a call in one of the selected files needs them. Each
     /// has that call as its place, or else the call that is nearest to the program.
     pub fn missing(&self, is_asked: impl Fn(&str) -> bool) -> Vec<Missing> {
-        let mut needed: BTreeMap<(&Permission, String), Vec<&Usage>> = BTreeMap::new();
+        let mut needed: BTreeMap<(&Permission, String), Vec<&RbacUsage>> = BTreeMap::new();
         for usage in self.usages {
             let is_waived = usage.role.is_some_and(|role| self.waived.contains(&role));
             if !is_waived && !self.grants.iter().any(|grant| grant.allows(usage, self.home)) {
                 needed.entry((&usage.permission, self.home.namespace(&usage.scope))).or_default().push(usage);
             }
         }
-        let place = |usage: &Usage| (usage.origin.path.clone(), usage.origin.range.start);
+        let place = |usage: &RbacUsage| (usage.origin.path.clone(), usage.origin.range.start);
         let mut all: BTreeMap<_, (Missing, BTreeSet<_>)> = BTreeMap::new();
         for ((permission, namespace), usages) in needed {
             let asked = usages.iter().filter(|usage| is_asked(&usage.origin.path));
@@ -160,7 +160,7 @@ impl Comparison<'_> {
     /// All findings; those about what is missing only for what is given.
     pub fn findings(&self, missing: &[Missing]) -> Diagnostics {
         let mut found: Diagnostics = missing.iter().map(|missing| missing.diagnostic(self.by_hand)).collect();
-        let names = Names::new(self.served, self.usages);
+        let names = ResourceNames::new(self.served, self.usages);
         for grants in by_place(self.grants) {
             if !grants[0].is_builtin {
                 found.extend(names.slips(&grants).into_iter().collect());
@@ -258,7 +258,7 @@ impl Comparison<'_> {
 
     /// Formats the used part.
     fn instead(&self, grants: &[&Grant]) -> String {
-        let mut used: BTreeMap<(&Target, String), BTreeSet<&str>> = BTreeMap::new();
+        let mut used: BTreeMap<(&RbacTarget, String), BTreeSet<&str>> = BTreeMap::new();
         for usage in self.usages.iter().filter(|usage| usage.role.is_none()) {
             if grants.iter().any(|grant| grant.matches(&usage.permission)) {
                 let namespace = self.home.namespace(&usage.scope);
@@ -290,8 +290,8 @@ impl Comparison<'_> {
         for grant in
             grants.iter().filter(|grant| grant.scope == GrantScope::Everywhere && self.home.confined.is_empty())
         {
-            let uses: Vec<&Usage> = self.usages.iter().filter(|usage| grant.matches(&usage.permission)).collect();
-            let wide = |usage: &&Usage| {
+            let uses: Vec<&RbacUsage> = self.usages.iter().filter(|usage| grant.matches(&usage.permission)).collect();
+            let wide = |usage: &&RbacUsage| {
                 matches!(usage.scope, RequestScope::Cluster | RequestScope::Namespaced | RequestScope::OfObject)
             };
             if uses.iter().any(wide) || self.optional.iter().any(|permission| grant.matches(permission)) {
@@ -369,7 +369,7 @@ pub(super) fn is_seen_in_code(target: &str, verb: &str) -> bool {
 /// `deployments.apps`, when the rule has one group.
 fn shown(grant: &Grant, target: &str) -> String {
     match grant.rule.groups.as_slice() {
-        [group] if group != "*" => Target::resource(group, target).to_string(),
+        [group] if group != "*" => RbacTarget::resource(group, target).to_string(),
         _ => target.to_owned(),
     }
 }
@@ -380,7 +380,7 @@ fn writes_roles(permission: &Permission) -> bool {
     const KINDS: [&str; 4] = ["clusterrolebindings", "clusterroles", "rolebindings", "roles"];
     let writes = matches!(permission.verb.as_str(), "create" | "patch" | "update");
     writes
-        && matches!(&permission.target, Target::Resource { group, resource, .. }
+        && matches!(&permission.target, RbacTarget::Resource { group, resource, .. }
             if group == "rbac.authorization.k8s.io" && KINDS.contains(&resource.as_str()))
 }
 

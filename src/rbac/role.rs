@@ -33,9 +33,9 @@ pub struct Roles<'a> {
 
 /// The key of a rule. Rules with the same key are merged. No group and the core group are different keys, which
 /// controller-gen mixes up in a random way.
-type Key = [Vec<String>; 4];
+type RuleKey = [Vec<String>; 4];
 
-fn key(rule: &PolicyRule) -> Key {
+fn key(rule: &PolicyRule) -> RuleKey {
     [&rule.groups, &rule.resources, &rule.names, &rule.urls].map(Clone::clone)
 }
 
@@ -46,7 +46,7 @@ fn order(rule: &PolicyRule) -> String {
 
 /// Rules by key; verbs of equal keys are united.
 #[derive(Default)]
-pub(super) struct Rules(BTreeMap<Key, PolicyRule>);
+pub(super) struct Rules(BTreeMap<RuleKey, PolicyRule>);
 
 impl Rules {
     fn add(&mut self, rule: PolicyRule) {
@@ -64,7 +64,7 @@ impl Rules {
 
     /// Makes one rule of those that differ in one list only.
     fn merge(self, list: fn(&mut PolicyRule) -> &mut Vec<String>) -> Self {
-        let mut groups: BTreeMap<(Key, Vec<String>), PolicyRule> = BTreeMap::new();
+        let mut groups: BTreeMap<(RuleKey, Vec<String>), PolicyRule> = BTreeMap::new();
         for mut rule in self.0.into_values() {
             let merged = std::mem::take(list(&mut rule));
             let group = (key(&rule), rule.verbs.clone());

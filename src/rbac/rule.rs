@@ -53,14 +53,14 @@ pub struct PolicyRule {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Permission {
     /// The target of the request.
-    pub target: Target,
+    pub target: RbacTarget,
     /// The verb, such as `patch`.
     pub verb: String,
 }
 
 /// One request that the code may make.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
+pub struct RbacUsage {
     /// The permission that the request needs.
     pub permission: Permission,
     /// The scope of the request.
@@ -92,7 +92,7 @@ pub enum RequestScope {
 
 /// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Target {
+pub enum RbacTarget {
     /// Objects of the API.
     Resource {
         /// The API group; the core group is empty.
@@ -108,19 +108,19 @@ pub enum Target {
 
 impl Permission {
     /// The verb on the target.
-    pub fn new(target: Target, verb: &str) -> Self {
+    pub fn new(target: RbacTarget, verb: &str) -> Self {
         Self { target, verb: verb.to_owned() }
     }
 }
 
-impl Target {
+impl RbacTarget {
     /// All objects of a resource.
     pub fn resource(group: &str, resource: &str) -> Self {
         Self::Resource { group: group.to_owned(), resource: resource.to_owned(), name: None }
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for RbacTarget {
     /// `deployments.apps/scale`, as kubectl has it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (group, resource) = match self {
@@ -141,13 +141,13 @@ impl PolicyRule {
             return false;
         }
         match &permission.target {
-            Target::Resource { group, resource, name } => {
+            RbacTarget::Resource { group, resource, name } => {
                 // A request without a name has an empty one.
                 let name = name.as_deref().unwrap_or_default();
                 let named = self.names.is_empty() || self.names.iter().any(|had| had == name);
                 has(&self.groups, group) && self.covers(resource) && named
             }
-            Target::Url(path) => self.urls.iter().any(|url| matches_url(url, path)),
+            RbacTarget::Url(path) => self.urls.iter().any(|url| matches_url(url, path)),
         }
     }
 
@@ -199,14 +199,14 @@ impl PolicyRule {
     }
 
     /// Makes a rule that allows these verbs on a target, and nothing else.
-    pub(crate) fn allowing(target: &Target, verbs: &[&str]) -> Self {
+    pub(crate) fn allowing(target: &RbacTarget, verbs: &[&str]) -> Self {
         let mut rule = Self { verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(), ..Self::default() };
         match target {
-            Target::Resource { group, resource, .. } => {
+            RbacTarget::Resource { group, resource, .. } => {
                 rule.groups.push(group.clone());
                 rule.resources.push(resource.clone());
             }
-            Target::Url(url) => rule.urls.push(url.clone()),
+            RbacTarget::Url(url) => rule.urls.push(url.clone()),
         }
         rule
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::project::manager::ManagerSource;
 use crate::project::name::{ControllerName, Namespace};
-use crate::project::webhook::Webhooks;
+use crate::project::webhook::ProjectWebhooks;
 use crate::project::{Project, Resource, ResourceApi, ident};
 use crate::runtime;
 
@@ -321,7 +321,7 @@ const WEBHOOK_NAMES: [&str; 8] =
     ["Context", "Defaulting", "Denied", "FieldErrors", "Manager", "Request", "Validating", "Warnings"];
 
 impl WebhookContext {
-    pub(crate) fn new(resource: ResourceContext, of: &Resource, webhooks: &Webhooks, has_sample: bool) -> Self {
+    pub(crate) fn new(resource: ResourceContext, of: &Resource, webhooks: &ProjectWebhooks, has_sample: bool) -> Self {
         let ResourceContext { qualified_group, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
         let modules: Vec<&str> = resource.api_dir.split('/').chain([kind_snake.as_str()]).collect();
         let (rust_use, rust_type) = match of.path.as_deref().filter(|_| of.core || of.external) {

@@ -7,11 +7,11 @@ use super::rustfmt::Formatted;
 use super::template::{self, Rendered};
 use super::{API_DEPENDENCIES, TEST_DEPENDENCIES, depend, dependency, marker, module, put, registration, rustfmt};
 use crate::diagnostic::Diagnostics;
-use crate::edit::cargo_toml::{self, Dependency, Section};
+use crate::edit::cargo_toml::{self, DependencyEdit, Section};
 use crate::edit::{EditError, kustomization, rust, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::project::ident;
-use crate::project::webhook::{CertMode, Webhooks};
+use crate::project::webhook::{CertMode, ProjectWebhooks};
 
 const DEFAULT: &str = "config/default/kustomization.yaml";
 
@@ -19,7 +19,7 @@ const DEFAULT: &str = "config/default/kustomization.yaml";
 pub(crate) fn config(
     draft: &mut Draft,
     context: &WebhookContext,
-    webhooks: &Webhooks,
+    webhooks: &ProjectWebhooks,
     mode: CertMode,
 ) -> Result<Diagnostics> {
     let mut found = put(draft, template::render("webhook-config", context)?, IfExists::Skip)?;
@@ -118,8 +118,8 @@ fn patch(text: &str, entry: &str) -> Result<String, EditError> {
 pub(crate) fn handlers(
     draft: &mut Draft,
     context: &WebhookContext,
-    asked: &Webhooks,
-    all: &Webhooks,
+    asked: &ProjectWebhooks,
+    all: &ProjectWebhooks,
     force: bool,
 ) -> Result<Diagnostics> {
     let api = &context.resource;
@@ -215,7 +215,7 @@ pub(crate) fn conversion(
         }
         CertMode::Files => {}
     }
-    let proptest = Dependency { default_features: false, features: &["std"], ..dependency("proptest", "1") };
+    let proptest = DependencyEdit { default_features: false, features: &["std"], ..dependency("proptest", "1") };
     depend(draft, &API_DEPENDENCIES)?;
     depend(draft, &[(Section::DevDependencies, proptest)])?;
     Ok(found)
@@ -255,7 +255,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn of(context: &WebhookContext, webhooks: &Webhooks) -> Result<Self> {
+    fn of(context: &WebhookContext, webhooks: &ProjectWebhooks) -> Result<Self> {
         let mut blocks = Self { sample: context.sample_item.clone(), ..Self::default() };
         let WebhookContext { rust_type, defaulting_path, validating_path, .. } = context;
         if webhooks.defaulting {

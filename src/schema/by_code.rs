@@ -3,7 +3,7 @@
 use schemars::Schema;
 use serde_json::Value;
 
-use super::recipe::{Change, Edit, Recipe};
+use super::recipe::{Recipe, SchemaChange, SchemaEdit};
 use super::slot::Schemas;
 
 impl Recipe {
@@ -32,11 +32,11 @@ impl Recipe {
     }
 }
 
-impl Edit {
+impl SchemaEdit {
     fn apply(&self, value: &mut Value, schemas: &mut Schemas<'_, '_>) {
         let change = match &self.change {
-            Change::Insert(key, value) => (key, Some(value.run(schemas))),
-            Change::Remove(key) => (key, None),
+            SchemaChange::Insert(key, value) => (key, Some(value.run(schemas))),
+            SchemaChange::Remove(key) => (key, None),
         };
         if self.ensure
             && let Value::Bool(all) = value

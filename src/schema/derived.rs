@@ -8,20 +8,21 @@ use schemars::{Schema, json_schema};
 use serde_json::{Map, Value};
 
 use super::graph::{
-    Bounds, Constraints, Container, Field, Merge, Meta, Shape, Tag, Unknown, Validated, Variant, VariantData,
+    Constraints, Container, Merge, Meta, NumberBounds, SchemaField, SchemaShape, Tag, Unknown, Validated, Variant,
+    VariantData,
 };
-use super::release::{Change, Releases};
+use super::release::{ReleaseChange, Releases};
 use super::slot::Schemas;
 
 /// A schema with extensions that are not applied yet.
-struct Draft<'a> {
+struct SchemaDraft<'a> {
     schema: Schema,
     late: Vec<&'a (String, Value)>,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> SchemaDraft<'a> {
     fn new(schema: Schema) -> Self {
-        Draft { schema, late: Vec::new() }
+        SchemaDraft { schema, late: Vec::new() }
     }
 
     fn describe(&mut self, meta: &'a Meta, releases: Releases) {
@@ -38,7 +39,7 @@ impl<'a> Draft<'a> {
         if let Some(examples) = &meta.examples {
             schema.insert("examples".to_owned(), Value::Array(examples.clone()));
         }
-        if releases.has(Change::ExtendLast) {
+        if releases.has(ReleaseChange::ExtendLast) {
             self.late.extend(&meta.extensions);
         } else {
             for (key, value) in &meta.extensions {
@@ -68,17 +69,17 @@ impl Schemas<'_, '_> {
     /// With `only`, a struct of just that field.
     fn container(&mut self, container: &Container, only: Option<usize>) -> Schema {
         let mut draft = match &container.shape {
-            Shape::Transparent(inner) => return self.schema(*inner),
-            Shape::Recipe(recipe) => Draft::new(recipe.schema(self)),
-            Shape::With(ty) => Draft::new(self.schema(*ty)),
-            Shape::Newtype(field) => self.field(field),
-            Shape::Unit => Draft::new(self.unit()),
-            Shape::Tuple(fields) => Draft::new(self.tuple(fields)),
-            Shape::Struct(fields, unknown) => {
+            SchemaShape::Transparent(inner) => return self.schema(*inner),
+            SchemaShape::Recipe(recipe) => SchemaDraft::new(recipe.schema(self)),
+            SchemaShape::With(ty) => SchemaDraft::new(self.schema(*ty)),
+            SchemaShape::Newtype(field) => self.field(field),
+            SchemaShape::Unit => SchemaDraft::new(self.unit()),
+            SchemaShape::Tuple(fields) => SchemaDraft::new(self.tuple(fields)),
+            SchemaShape::Struct(fields, unknown) => {
                 let fields = only.map_or(&fields[..], |index| &fields[index..=index]);
-                Draft::new(self.object(fields, *unknown))
+                SchemaDraft::new(self.object(fields, *unknown))
             }
-            Shape::Enum(tag, variants, unknown) => Draft::new(self.variants(tag, variants, *unknown)),
+            SchemaShape::Enum(tag, variants, unknown) => SchemaDraft::new(self.variants(tag, variants, *unknown)),
         };
         draft.describe(&container.meta, self.graph.releases);
         draft.finish()
@@ -110,13 +111,13 @@ impl Schemas<'_, '_> {
         self.generator.subschema_for::<()>()
     }
 
-    fn field<'f>(&mut self, field: &'f Field) -> Draft<'f> {
+    fn field<'f>(&mut self, field: &'f SchemaField) -> SchemaDraft<'f> {
         let schema = if field.constraints.required { self.non_optional(field.ty) } else { self.subschema(field.ty) };
         self.mutate(field, schema)
     }
 
-    fn mutate<'f>(&self, field: &'f Field, schema: Schema) -> Draft<'f> {
-        let mut draft = Draft::new(schema);
+    fn mutate<'f>(&self, field: &'f SchemaField, schema: Schema) -> SchemaDraft<'f> {
+        let mut draft = SchemaDraft::new(schema);
         draft.describe(&field.meta, self.graph.releases);
         constrain(&field.constraints, &mut draft.schema);
         if field.read_only {
@@ -128,12 +129,12 @@ impl Schemas<'_, '_> {
         draft
     }
 
-    fn tuple(&mut self, fields: &[Field]) -> Schema {
+    fn tuple(&mut self, fields: &[SchemaField]) -> Schema {
         let items: Vec<Value> = fields.iter().map(|field| self.field(field).finish().to_value()).collect();
         let length = items.len();
         let mut map = Map::new();
         map.insert("type".to_owned(), "array".into());
-        if !items.is_empty() || !self.graph.releases.has(Change::EmptyTuple) {
+        if !items.is_empty() || !self.graph.releases.has(ReleaseChange::EmptyTuple) {
             map.insert("prefixItems".to_owned(), items.into());
             map.insert("minItems".to_owned(), length.into());
         }
@@ -141,7 +142,7 @@ impl Schemas<'_, '_> {
         Schema::from(map)
     }
 
-    fn object(&mut self, fields: &[Field], unknown: Unknown) -> Schema {
+    fn object(&mut self, fields: &[SchemaField], unknown: Unknown) -> Schema {
         let mut schema = match unknown {
             Unknown::Allow => json_schema!({ "type": "object" }),
             Unknown::Deny => json_schema!({ "type": "object", "additionalProperties": false }),
@@ -214,10 +215,10 @@ impl Schemas<'_, '_> {
             return draft.finish();
         }
         let mut draft = match tag {
-            Tag::External if empty => Draft::new(private::new_unit_enum_variant(name)),
+            Tag::External if empty => SchemaDraft::new(private::new_unit_enum_variant(name)),
             Tag::External => {
                 let content = self.content(variant, unknown).finish();
-                Draft::new(private::new_externally_tagged_enum_variant(name, content))
+                SchemaDraft::new(private::new_externally_tagged_enum_variant(name, content))
             }
             Tag::Internal(key) => {
                 let mut draft = self.internal(variant, unknown);
@@ -240,7 +241,7 @@ impl Schemas<'_, '_> {
                 if unknown == Unknown::Deny {
                     map.insert("additionalProperties".to_owned(), false.into());
                 }
-                Draft::new(Schema::from(map))
+                SchemaDraft::new(Schema::from(map))
             }
             Tag::None => unreachable!("untagged enums are handled above"),
         };
@@ -248,21 +249,21 @@ impl Schemas<'_, '_> {
         draft.finish()
     }
 
-    fn content<'v>(&mut self, variant: &'v Variant, unknown: Unknown) -> Draft<'v> {
+    fn content<'v>(&mut self, variant: &'v Variant, unknown: Unknown) -> SchemaDraft<'v> {
         if let Some(with) = variant.with {
-            return Draft::new(self.subschema(with));
+            return SchemaDraft::new(self.subschema(with));
         }
         match &variant.data {
-            VariantData::Unit => Draft::new(self.unit()),
+            VariantData::Unit => SchemaDraft::new(self.unit()),
             VariantData::Newtype(field) => self.field(field),
-            VariantData::Tuple(fields) => Draft::new(self.tuple(fields)),
-            VariantData::Struct(fields) => Draft::new(self.object(fields, unknown)),
+            VariantData::Tuple(fields) => SchemaDraft::new(self.tuple(fields)),
+            VariantData::Struct(fields) => SchemaDraft::new(self.object(fields, unknown)),
         }
     }
 
-    fn internal<'v>(&mut self, variant: &'v Variant, unknown: Unknown) -> Draft<'v> {
+    fn internal<'v>(&mut self, variant: &'v Variant, unknown: Unknown) -> SchemaDraft<'v> {
         match (&variant.with, &variant.data) {
-            (Some(with), _) => Draft::new(self.schema(*with)),
+            (Some(with), _) => SchemaDraft::new(self.schema(*with)),
             (None, VariantData::Newtype(field)) if !field.constraints.required => {
                 let schema = self.internally_tagged(field.ty);
                 self.mutate(field, schema)
@@ -298,7 +299,7 @@ fn constrain(constraints: &Constraints, schema: &mut Schema) {
     }
 }
 
-fn bound(schema: &mut Schema, bounds: &Bounds, ty: &str, min: &str, max: &str) {
+fn bound(schema: &mut Schema, bounds: &NumberBounds, ty: &str, min: &str, max: &str) {
     if let Some(value) = &bounds.min {
         private::insert_validation_property(schema, ty, min, value.clone());
     }

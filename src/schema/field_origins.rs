@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::graph::{Container, Field, Graph, Shape, Tag, Type, Variant, VariantData};
+use super::graph::{Container, Graph, SchemaField, SchemaShape, Tag, Type, Variant, VariantData};
 use super::type_id::TypeId;
 use crate::diagnostic::Origin;
 
@@ -32,16 +32,16 @@ impl FieldOrigins {
 }
 
 pub(crate) fn field_origins(graph: &Graph, root: TypeId) -> Arc<FieldOrigins> {
-    Reader { graph, done: BTreeMap::new() }.of(root)
+    OriginReader { graph, done: BTreeMap::new() }.of(root)
 }
 
-struct Reader<'g> {
+struct OriginReader<'g> {
     graph: &'g Graph,
     /// A type in progress is empty, which ends recursion.
     done: BTreeMap<TypeId, Arc<FieldOrigins>>,
 }
 
-impl Reader<'_> {
+impl OriginReader<'_> {
     fn of(&mut self, id: TypeId) -> Arc<FieldOrigins> {
         if let Some(done) = self.done.get(&id) {
             return Arc::clone(done);
@@ -71,12 +71,12 @@ impl Reader<'_> {
 
     fn container(&mut self, container: &Container) -> Arc<FieldOrigins> {
         match &container.shape {
-            Shape::Transparent(ty) | Shape::With(ty) => self.of(*ty),
-            Shape::Newtype(field) => self.of(field.ty),
-            Shape::Unit | Shape::Recipe(_) => Arc::default(),
-            Shape::Tuple(fields) => self.all(&fields.iter().map(|field| field.ty).collect::<Vec<_>>()),
-            Shape::Struct(fields, _) => Arc::new(self.fields(fields)),
-            Shape::Enum(tag, variants, _) => {
+            SchemaShape::Transparent(ty) | SchemaShape::With(ty) => self.of(*ty),
+            SchemaShape::Newtype(field) => self.of(field.ty),
+            SchemaShape::Unit | SchemaShape::Recipe(_) => Arc::default(),
+            SchemaShape::Tuple(fields) => self.all(&fields.iter().map(|field| field.ty).collect::<Vec<_>>()),
+            SchemaShape::Struct(fields, _) => Arc::new(self.fields(fields)),
+            SchemaShape::Enum(tag, variants, _) => {
                 let mut all = FieldOrigins::default();
                 for variant in variants {
                     let inside = self.variant(variant);
@@ -106,7 +106,7 @@ impl Reader<'_> {
         }
     }
 
-    fn fields(&mut self, fields: &[Field]) -> FieldOrigins {
+    fn fields(&mut self, fields: &[SchemaField]) -> FieldOrigins {
         let mut origins = FieldOrigins::default();
         for field in fields.iter().filter(|field| !field.flatten) {
             let place = FieldOrigin { origin: field.origin.clone(), inside: self.of(field.ty) };

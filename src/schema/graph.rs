@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube::core::{ListMerge, MapMerge, Rule, StructMerge};
 use serde_json::Value;
 
-use super::linked::Known;
+use super::linked::LinkedType;
 use super::recipe::Recipe;
 use super::release::Releases;
 use super::type_id::TypeId;
@@ -22,7 +22,7 @@ pub(crate) struct Graph {
 #[derive(Debug)]
 pub(crate) enum Type {
     /// An impl of schemars, std or k8s-openapi, with its type arguments.
-    Known(&'static Known, Vec<TypeId>),
+    Known(&'static LinkedType, Vec<TypeId>),
     User(Arc<Container>),
     /// Not described yet, or rejected with a diagnostic: the empty schema.
     Unknown,
@@ -119,7 +119,7 @@ pub(crate) struct Container {
     pub(crate) name: String,
     pub(crate) id: SchemaId,
     pub(crate) inline: bool,
-    pub(crate) shape: Shape,
+    pub(crate) shape: SchemaShape,
     pub(crate) meta: Meta,
     pub(crate) validated: Option<Validated>,
 }
@@ -142,14 +142,14 @@ impl From<String> for SchemaId {
 impl Container {
     /// The direct part types, one entry per schema that is built.
     fn parts(&self) -> Vec<TypeId> {
-        let fields = |fields: &[Field]| -> Vec<TypeId> { fields.iter().map(|field| field.ty).collect() };
+        let fields = |fields: &[SchemaField]| -> Vec<TypeId> { fields.iter().map(|field| field.ty).collect() };
         let mut parts = match &self.shape {
-            Shape::Transparent(ty) | Shape::With(ty) => vec![*ty],
-            Shape::Newtype(field) => vec![field.ty],
-            Shape::Unit => Vec::new(),
-            Shape::Recipe(recipe) => recipe.types(),
-            Shape::Tuple(list) | Shape::Struct(list, _) => fields(list),
-            Shape::Enum(_, variants, _) => variants
+            SchemaShape::Transparent(ty) | SchemaShape::With(ty) => vec![*ty],
+            SchemaShape::Newtype(field) => vec![field.ty],
+            SchemaShape::Unit => Vec::new(),
+            SchemaShape::Recipe(recipe) => recipe.types(),
+            SchemaShape::Tuple(list) | SchemaShape::Struct(list, _) => fields(list),
+            SchemaShape::Enum(_, variants, _) => variants
                 .iter()
                 .flat_map(|variant| {
                     let inner = match &variant.data {
@@ -161,7 +161,7 @@ impl Container {
                 })
                 .collect(),
         };
-        if let (Some(validated), Shape::Struct(list, _)) = (&self.validated, &self.shape) {
+        if let (Some(validated), SchemaShape::Struct(list, _)) = (&self.validated, &self.shape) {
             parts.extend(validated.fields.iter().filter_map(|(index, ..)| Some(list.get(*index)?.ty)));
         }
         parts
@@ -169,19 +169,19 @@ impl Container {
 }
 
 #[derive(Debug)]
-pub(crate) enum Shape {
+pub(crate) enum SchemaShape {
     /// Every method of the impl delegates to another type.
     Transparent(TypeId),
     /// The schema of another type: `with`, `from` or `try_from`.
     With(TypeId),
     /// A struct that serializes as its only field.
-    Newtype(Box<Field>),
+    Newtype(Box<SchemaField>),
     /// `struct S;`
     Unit,
     /// `struct S(A, B);`
-    Tuple(Vec<Field>),
+    Tuple(Vec<SchemaField>),
     /// `struct S { a: A }`
-    Struct(Vec<Field>, Unknown),
+    Struct(Vec<SchemaField>, Unknown),
     /// The result of a handwritten `JsonSchema` or a `schema_with`.
     Recipe(Recipe),
     Enum(Tag, Vec<Variant>, Unknown),
@@ -208,7 +208,7 @@ pub(crate) enum Tag {
 
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
-pub(crate) struct Field {
+pub(crate) struct SchemaField {
     /// Its name in JSON.
     pub(crate) name: String,
     /// The declared type, or the one in `with`.
@@ -245,9 +245,9 @@ pub(crate) struct Variant {
 #[derive(Debug)]
 pub(crate) enum VariantData {
     Unit,
-    Newtype(Box<Field>),
-    Tuple(Vec<Field>),
-    Struct(Vec<Field>),
+    Newtype(Box<SchemaField>),
+    Tuple(Vec<SchemaField>),
+    Struct(Vec<SchemaField>),
 }
 
 #[derive(Debug, Default)]
@@ -275,8 +275,8 @@ impl Meta {
 
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Constraints {
-    pub(crate) length: Option<Bounds>,
-    pub(crate) range: Option<Bounds>,
+    pub(crate) length: Option<NumberBounds>,
+    pub(crate) range: Option<NumberBounds>,
     /// `regex(…)` or `pattern(…)`.
     pub(crate) pattern: Option<String>,
     pub(crate) contains: Option<String>,
@@ -288,7 +288,7 @@ pub(crate) struct Constraints {
 
 /// An interval; `None` means unbounded.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Bounds {
+pub(crate) struct NumberBounds {
     pub(crate) min: Option<Value>,
     pub(crate) max: Option<Value>,
 }

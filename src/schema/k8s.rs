@@ -16,14 +16,14 @@ use k8s_openapi::apimachinery::pkg::util::intstr as util_intstr;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::linked::{Kind, Known};
+use super::linked::{LinkedType, ValueKind};
 
 /// The linked release of k8s-openapi.
 pub(crate) const VERSION: &str = "0.29.0";
 /// Its feature, which selects the Kubernetes version.
 pub(crate) const FEATURE: &str = "v1_36";
 
-pub(crate) fn types() -> impl Iterator<Item = &'static Known> {
+pub(crate) fn types() -> impl Iterator<Item = &'static LinkedType> {
     [
         CORE_V1,
         APPS_V1,
@@ -50,9 +50,9 @@ fn default<T: Default + Serialize>() -> Value {
 /// The types of a module, then those with a serializable `Default`.
 macro_rules! types {
     ($table:ident $module:ident $path:literal { $($name:ident)* } default { $($with_default:ident)* }) => {
-        static $table: &[Known] = &[
-            $(Known::of::<$module::$name>(concat!($path, "::", stringify!($name)), 0, Kind::Other),)*
-            $(Known::of::<$module::$with_default>(concat!($path, "::", stringify!($with_default)), 0, Kind::Other)
+        static $table: &[LinkedType] = &[
+            $(LinkedType::of::<$module::$name>(concat!($path, "::", stringify!($name)), 0, ValueKind::Other),)*
+            $(LinkedType::of::<$module::$with_default>(concat!($path, "::", stringify!($with_default)), 0, ValueKind::Other)
                 .with_default(default::<$module::$with_default>),)*
         ];
     };

@@ -4,31 +4,31 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::k8s;
-pub(crate) use super::linked::{Kind, Known};
+pub(crate) use super::linked::{LinkedType, ValueKind};
 use super::slot::Slot;
 
-pub(crate) fn lookup(path: &str) -> Option<&'static Known> {
-    static TABLE: LazyLock<BTreeMap<&'static str, &'static Known>> =
+pub(crate) fn lookup(path: &str) -> Option<&'static LinkedType> {
+    static TABLE: LazyLock<BTreeMap<&'static str, &'static LinkedType>> =
         LazyLock::new(|| STD.iter().chain(k8s::types()).map(|known| (known.path, known)).collect());
     TABLE.get(path).copied()
 }
 
-pub(crate) fn tuple(arity: usize) -> Option<&'static Known> {
+pub(crate) fn tuple(arity: usize) -> Option<&'static LinkedType> {
     TUPLES.get(arity)
 }
 
-pub(crate) fn array(length: usize) -> Option<&'static Known> {
+pub(crate) fn array(length: usize) -> Option<&'static LinkedType> {
     ARRAYS.get(length)
 }
 
 /// `[T]`, behind a pointer.
-pub(crate) fn slice() -> &'static Known {
-    static SLICE: Known = Known::of::<[Slot<0>]>("[T]", 1, Kind::Slice);
+pub(crate) fn slice() -> &'static LinkedType {
+    static SLICE: LinkedType = LinkedType::of::<[Slot<0>]>("[T]", 1, ValueKind::Slice);
     &SLICE
 }
 
-pub(crate) fn reference() -> &'static Known {
-    static REFERENCE: Known = Known::of::<&Slot<0>>("&", 1, Kind::Reference);
+pub(crate) fn reference() -> &'static LinkedType {
+    static REFERENCE: LinkedType = LinkedType::of::<&Slot<0>>("&", 1, ValueKind::Reference);
     &REFERENCE
 }
 
@@ -36,9 +36,9 @@ macro_rules! std_types {
     (integers { $($int:ident as $range:ident)* } $($kind:ident { $($path:literal $arity:literal $ty:ty;)* })*) => {
         #[allow(clippy::disallowed_types, clippy::zero_sized_map_values, reason = "types of users, which hold nothing here")]
         #[allow(clippy::cast_lossless, reason = "`From` is not const")]
-        static STD: &[Known] = &[
-            $(Known::of::<$int>(stringify!($int), 0, Kind::Integer($range::MIN as i128, $range::MAX as i128)),)*
-            $($(Known::of::<$ty>($path, $arity, Kind::$kind),)*)*
+        static STD: &[LinkedType] = &[
+            $(LinkedType::of::<$int>(stringify!($int), 0, ValueKind::Integer($range::MIN as i128, $range::MAX as i128)),)*
+            $($(LinkedType::of::<$ty>($path, $arity, ValueKind::$kind),)*)*
         ];
     };
 }
@@ -135,7 +135,7 @@ pub(crate) const FEATURES: [(&str, &str); 7] = [
 
 macro_rules! tuples {
     ($($arity:literal ($($n:literal)*);)*) => {
-        static TUPLES: &[Known] = &[$(Known::of::<($(Slot<$n>,)*)>("()", $arity, Kind::Tuple($arity))),*];
+        static TUPLES: &[LinkedType] = &[$(LinkedType::of::<($(Slot<$n>,)*)>("()", $arity, ValueKind::Tuple($arity))),*];
     };
 }
 
@@ -148,7 +148,7 @@ tuples! {
 
 macro_rules! arrays {
     ($($length:literal)*) => {
-        static ARRAYS: &[Known] = &[$(Known::of::<[Slot<0>; $length]>("[]", 1, Kind::Array($length))),*];
+        static ARRAYS: &[LinkedType] = &[$(LinkedType::of::<[Slot<0>; $length]>("[]", 1, ValueKind::Array($length))),*];
     };
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Impl {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Bool,
     Char,
     /// An integer with its minimum and maximum.
@@ -62,61 +62,61 @@ pub(crate) enum Kind {
     Other,
 }
 
-impl Kind {
+impl ValueKind {
     pub(crate) fn is_list(self) -> bool {
-        matches!(self, Kind::Vec | Kind::List)
+        matches!(self, ValueKind::Vec | ValueKind::List)
     }
 
     pub(crate) fn is_set(self) -> bool {
-        matches!(self, Kind::TreeSet | Kind::HashSet | Kind::IndexSet)
+        matches!(self, ValueKind::TreeSet | ValueKind::HashSet | ValueKind::IndexSet)
     }
 
     pub(crate) fn is_map(self) -> bool {
-        matches!(self, Kind::TreeMap | Kind::HashMap | Kind::IndexMap)
+        matches!(self, ValueKind::TreeMap | ValueKind::HashMap | ValueKind::IndexMap)
     }
 
     pub(crate) fn is_pointer(self) -> bool {
-        matches!(self, Kind::Box | Kind::Shared)
+        matches!(self, ValueKind::Box | ValueKind::Shared)
     }
 
     /// A type with the default and the serialization of its argument.
     pub(crate) fn is_transparent(self) -> bool {
-        self.is_pointer() || self == Kind::Cow
+        self.is_pointer() || self == ValueKind::Cow
     }
 
     /// The last type argument may be a hasher.
     pub(crate) fn is_hashed(self) -> bool {
-        matches!(self, Kind::HashMap | Kind::HashSet | Kind::IndexMap | Kind::IndexSet)
+        matches!(self, ValueKind::HashMap | ValueKind::HashSet | ValueKind::IndexMap | ValueKind::IndexSet)
     }
 
     /// Returns true if the integer is in the type's range; `None` if the type is not an integer.
     pub(crate) fn holds(self, value: i128) -> Option<bool> {
         match self {
-            Kind::Integer(min, max) => Some((min..=max).contains(&value)),
+            ValueKind::Integer(min, max) => Some((min..=max).contains(&value)),
             _ => None,
         }
     }
 }
 
-pub(crate) struct Known {
+pub(crate) struct LinkedType {
     /// Canonical path, the real package first: `std::vec::Vec`, `k8s_openapi::api::core::v1::PodSpec`.
     pub(crate) path: &'static str,
     /// The number of type arguments that affect the schema.
     pub(crate) arity: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     /// `serde_json::to_value(T::default())`, if known.
     pub(crate) default: Option<fn() -> Value>,
     pub(super) imp: Impl,
 }
 
-impl std::fmt::Debug for Known {
+impl std::fmt::Debug for LinkedType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.path)
     }
 }
 
-impl Known {
-    pub(super) const fn of<T: JsonSchema + ?Sized>(path: &'static str, arity: usize, kind: Kind) -> Known {
+impl LinkedType {
+    pub(super) const fn of<T: JsonSchema + ?Sized>(path: &'static str, arity: usize, kind: ValueKind) -> LinkedType {
         let imp = Impl {
             inline: T::inline_schema,
             name: T::schema_name,
@@ -125,7 +125,7 @@ impl Known {
             non_optional: T::_schemars_private_non_optional_json_schema,
             is_option: T::_schemars_private_is_option,
         };
-        Known { path, arity, kind, default: None, imp }
+        LinkedType { path, arity, kind, default: None, imp }
     }
 
     /// `JsonSchema::schema_name`, for a type without arguments.
@@ -138,7 +138,7 @@ impl Known {
         self.path.split_once("::").map(|(krate, _)| krate)
     }
 
-    pub(super) const fn with_default(self, default: fn() -> Value) -> Known {
-        Known { default: Some(default), ..self }
+    pub(super) const fn with_default(self, default: fn() -> Value) -> LinkedType {
+        LinkedType { default: Some(default), ..self }
     }
 }

@@ -16,18 +16,18 @@ pub(crate) enum Recipe {
     /// `T::json_schema(generator)`
     Schema(TypeId),
     /// A recipe with edits, applied in order.
-    Edited(Box<Recipe>, Vec<Edit>),
+    Edited(Box<Recipe>, Vec<SchemaEdit>),
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Edit {
+pub(crate) struct SchemaEdit {
     /// Converts a boolean to the equivalent object, like `Schema::ensure_object`; otherwise a boolean stays unchanged.
     pub(crate) ensure: bool,
-    pub(crate) change: Change,
+    pub(crate) change: SchemaChange,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Change {
+pub(crate) enum SchemaChange {
     Insert(String, Recipe),
     Remove(String),
 }
@@ -50,7 +50,7 @@ impl Recipe {
     }
 
     #[must_use]
-    pub(crate) fn edited(self, edit: Edit) -> Self {
+    pub(crate) fn edited(self, edit: SchemaEdit) -> Self {
         match self {
             Recipe::Edited(base, mut edits) => {
                 edits.push(edit);
@@ -68,9 +68,9 @@ impl Recipe {
             Recipe::Array(items) => 1 + items.iter().map(Recipe::weight).sum::<usize>(),
             Recipe::Subschema(_) | Recipe::Schema(_) => 1,
             Recipe::Edited(base, edits) => {
-                let inserted = |edit: &Edit| match &edit.change {
-                    Change::Insert(_, value) => 1 + value.weight(),
-                    Change::Remove(_) => 1,
+                let inserted = |edit: &SchemaEdit| match &edit.change {
+                    SchemaChange::Insert(_, value) => 1 + value.weight(),
+                    SchemaChange::Remove(_) => 1,
                 };
                 base.weight() + edits.iter().map(inserted).sum::<usize>()
             }
@@ -86,8 +86,8 @@ impl Recipe {
             Recipe::Subschema(ty) | Recipe::Schema(ty) => vec![*ty],
             Recipe::Edited(base, edits) => {
                 let inserted = edits.iter().flat_map(|edit| match &edit.change {
-                    Change::Insert(_, value) => value.types(),
-                    Change::Remove(_) => Vec::new(),
+                    SchemaChange::Insert(_, value) => value.types(),
+                    SchemaChange::Remove(_) => Vec::new(),
                 });
                 base.types().into_iter().chain(inserted).collect()
             }

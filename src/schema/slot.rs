@@ -10,17 +10,17 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
 
-use super::graph::{Container, Graph, SchemaId, Shape, Type};
+use super::graph::{Container, Graph, SchemaId, SchemaShape, Type};
 use super::linked::Impl;
-use super::release::Change;
+use super::release::ReleaseChange;
 use super::type_id::TypeId;
 
 thread_local! {
-    static STACK: RefCell<Vec<(Arc<Graph>, Frame)>> = const { RefCell::new(Vec::new()) };
+    static STACK: RefCell<Vec<(Arc<Graph>, SlotFrame)>> = const { RefCell::new(Vec::new()) };
 }
 
 #[derive(Clone, Copy)]
-enum Frame {
+enum SlotFrame {
     /// `Slot<0>` is this type.
     One(TypeId),
     /// The slots are the arguments of this known type.
@@ -36,19 +36,19 @@ impl Drop for Pop {
     }
 }
 
-fn with_frame<T>(graph: &Arc<Graph>, frame: Frame, run: impl FnOnce() -> T) -> T {
+fn with_frame<T>(graph: &Arc<Graph>, frame: SlotFrame, run: impl FnOnce() -> T) -> T {
     STACK.with_borrow_mut(|stack| stack.push((Arc::clone(graph), frame)));
     let _pop = Pop;
     run()
 }
 
-/// Runs `run` with [`Root`] as an alias of `ty`.
+/// Runs `run` with [`SlotRoot`] as an alias of `ty`.
 pub(super) fn with_root<T>(graph: &Arc<Graph>, ty: TypeId, run: impl FnOnce() -> T) -> T {
-    with_frame(graph, Frame::One(ty), run)
+    with_frame(graph, SlotFrame::One(ty), run)
 }
 
 /// The type argument of [`with_root`].
-pub(super) type Root = Slot<0>;
+pub(super) type SlotRoot = Slot<0>;
 
 pub(super) struct Slot<const N: usize>;
 
@@ -57,8 +57,8 @@ impl<const N: usize> Slot<N> {
         STACK.with_borrow(|stack| {
             let (graph, frame) = stack.last().expect("a slot is only used inside `with_frame`");
             let id = match *frame {
-                Frame::One(id) => id,
-                Frame::Arguments(id) => match graph.get(id) {
+                SlotFrame::One(id) => id,
+                SlotFrame::Arguments(id) => match graph.get(id) {
                     Type::Known(_, arguments) => arguments[N],
                     Type::User(_) | Type::Unknown => id,
                 },
@@ -99,10 +99,10 @@ impl<const N: usize> JsonSchema for Slot<N> {
         let (graph, id) = Self::current();
         match graph.get(id) {
             Type::Known(known, _) if !known.kind.is_map() => {
-                with_frame(&graph, Frame::Arguments(id), || (known.imp.non_optional)(generator))
+                with_frame(&graph, SlotFrame::Arguments(id), || (known.imp.non_optional)(generator))
             }
             Type::User(user) => match user.shape {
-                Shape::Transparent(inner) if user.validated.is_none() => {
+                SchemaShape::Transparent(inner) if user.validated.is_none() => {
                     Schemas { graph: &graph, generator }.non_optional(inner)
                 }
                 _ => Schemas { graph: &graph, generator }.derived(user),
@@ -126,9 +126,11 @@ fn dispatch<T>(
     unknown: impl FnOnce() -> T,
 ) -> T {
     match graph.get(id) {
-        Type::Known(imp, _) => with_frame(graph, Frame::Arguments(id), || known(&imp.imp)),
+        Type::Known(imp, _) => with_frame(graph, SlotFrame::Arguments(id), || known(&imp.imp)),
         Type::User(container) => match container.shape {
-            Shape::Transparent(inner) if container.validated.is_none() => dispatch(graph, inner, known, user, unknown),
+            SchemaShape::Transparent(inner) if container.validated.is_none() => {
+                dispatch(graph, inner, known, user, unknown)
+            }
             _ => user(container),
         },
         Type::Unknown => unknown(),
@@ -137,7 +139,7 @@ fn dispatch<T>(
 
 fn schema_id(graph: &Arc<Graph>, id: &SchemaId) -> String {
     let Some(arguments) = &id.arguments else { return id.text.clone() };
-    let arguments = arguments.iter().map(|argument| with_frame(graph, Frame::One(*argument), Slot::<0>::schema_id));
+    let arguments = arguments.iter().map(|argument| with_frame(graph, SlotFrame::One(*argument), Slot::<0>::schema_id));
     format!("{}{}>", id.text, arguments.collect::<String>())
 }
 
@@ -153,19 +155,19 @@ impl Schemas<'_, '_> {
             Type::Known(known, arguments) => {
                 if let [key, value] = arguments[..]
                     && known.kind.is_map()
-                    && !self.graph.releases.has(Change::EnumKeys)
+                    && !self.graph.releases.has(ReleaseChange::EnumKeys)
                     && let Some(schema) = self.map_of_any_key(key, value)
                 {
                     return schema;
                 }
-                with_frame(self.graph, Frame::Arguments(id), || (known.imp.schema)(self.generator))
+                with_frame(self.graph, SlotFrame::Arguments(id), || (known.imp.schema)(self.generator))
             }
             Type::User(container) => self.derived(container),
             Type::Unknown => Schema::default(),
         }
     }
 
-    /// Before [`Change::EnumKeys`]: the schema of a map whose keys are neither integers nor a single pattern.
+    /// Before [`ReleaseChange::EnumKeys`]: the schema of a map whose keys are neither integers nor a single pattern.
     fn map_of_any_key(&mut self, key: TypeId, value: TypeId) -> Option<Schema> {
         let keys = self.subschema(key);
         let listed = keys.get("type").is_some_and(|ty| ty == "string") && keys.get("enum").is_some();
@@ -178,22 +180,24 @@ impl Schemas<'_, '_> {
 
     /// `generator.subschema_for::<T>()`.
     pub(super) fn subschema(&mut self, id: TypeId) -> Schema {
-        with_frame(self.graph, Frame::One(id), || self.generator.subschema_for::<Slot<0>>())
+        with_frame(self.graph, SlotFrame::One(id), || self.generator.subschema_for::<Slot<0>>())
     }
 
     /// `<T as JsonSchema>::_schemars_private_non_optional_json_schema`.
     pub(super) fn non_optional(&mut self, id: TypeId) -> Schema {
-        with_frame(self.graph, Frame::One(id), || Slot::<0>::_schemars_private_non_optional_json_schema(self.generator))
+        with_frame(self.graph, SlotFrame::One(id), || {
+            Slot::<0>::_schemars_private_non_optional_json_schema(self.generator)
+        })
     }
 
     /// `<T as JsonSchema>::_schemars_private_is_option`.
     pub(super) fn is_option(&self, id: TypeId) -> bool {
-        with_frame(self.graph, Frame::One(id), Slot::<0>::_schemars_private_is_option)
+        with_frame(self.graph, SlotFrame::One(id), Slot::<0>::_schemars_private_is_option)
     }
 
     /// `schemars::_private::json_schema_for_flatten::<T>`.
     pub(super) fn flattened(&mut self, id: TypeId, required: bool) -> Schema {
-        if !self.graph.releases.has(Change::FlattenedEnum) {
+        if !self.graph.releases.has(ReleaseChange::FlattenedEnum) {
             let mut schema = self.non_optional(id);
             if self.is_option(id) && !required {
                 schema.remove("required");
@@ -201,14 +205,14 @@ impl Schemas<'_, '_> {
             schema.as_object_mut().into_iter().for_each(open);
             return schema;
         }
-        with_frame(self.graph, Frame::One(id), || {
+        with_frame(self.graph, SlotFrame::One(id), || {
             schemars::_private::json_schema_for_flatten::<Slot<0>>(self.generator, required)
         })
     }
 
     /// `schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<T>`.
     pub(super) fn internally_tagged(&mut self, id: TypeId) -> Schema {
-        with_frame(self.graph, Frame::One(id), || {
+        with_frame(self.graph, SlotFrame::One(id), || {
             schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<Slot<0>>(self.generator)
         })
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::release::{Change, Releases};
+use super::release::{ReleaseChange, Releases};
 
 /// The start of kube-core's panic message.
 type Panic = String;
@@ -17,10 +17,10 @@ type Panic = String;
 /// Makes a schema structural, like the transforms `StructuralSchemaRewriter`, `OptionalEnum` and `OptionalIntOrString`.
 pub(super) fn rewrite(schema: &mut Value, releases: Releases) -> Result<(), Panic> {
     structural(schema, releases)?;
-    if releases.has(Change::OptionalEnum) {
+    if releases.has(ReleaseChange::OptionalEnum) {
         optional_enums(schema, releases);
     }
-    if releases.has(Change::OptionalIntOrString) {
+    if releases.has(ReleaseChange::OptionalIntOrString) {
         optional_int_or_strings(schema);
     }
     Ok(())
@@ -82,7 +82,7 @@ fn structural(schema: &mut Value, releases: Releases) -> Result<bool, Panic> {
                 map.remove("additionalProperties");
                 map.entry("x-kubernetes-preserve-unknown-fields").or_insert(Value::Bool(true));
             }
-            Some(Value::Bool(false)) if described && releases.has(Change::ClosedObject) => {
+            Some(Value::Bool(false)) if described && releases.has(ReleaseChange::ClosedObject) => {
                 map.remove("additionalProperties");
             }
             _ => {}
@@ -160,11 +160,11 @@ fn merge_alternatives(map: &mut Map<String, Value>, releases: Releases) -> Resul
     let mut empty = BTreeSet::new();
     for key in ["oneOf", "anyOf"] {
         let Some(Value::Array(mut alternatives)) = map.remove(key) else { continue };
-        let describes = key == "oneOf" || !releases.has(Change::BareAlternatives);
+        let describes = key == "oneOf" || !releases.has(ReleaseChange::BareAlternatives);
         for alternative in alternatives.iter_mut().filter_map(Value::as_object_mut) {
             if OF_OBJECTS.iter().any(|of_objects| alternative.contains_key(*of_objects)) {
                 merge_object(map, alternative, describes, &mut empty)?;
-            } else if releases.has(Change::BareAlternatives)
+            } else if releases.has(ReleaseChange::BareAlternatives)
                 && !["enum", "anyOf", "oneOf"].iter().chain(&OF_LISTS).any(|other| alternative.contains_key(*other))
             {
                 alternative.retain(|key, _| !["type", "description", "default"].contains(&key.as_str()));
@@ -255,8 +255,8 @@ fn optional_enums(schema: &mut Value, releases: Releases) {
     let is_null = none.get("enum") == Some(&json!([null])) && none.get("nullable") == Some(&Value::Bool(true));
     if !is_null
         || some.contains_key("nullable")
-        || !(releases.has(Change::OptionalData) || some.contains_key("enum"))
-        || !(releases.has(Change::DescribedOptionalEnum) || map.len() == 1)
+        || !(releases.has(ReleaseChange::OptionalData) || some.contains_key("enum"))
+        || !(releases.has(ReleaseChange::DescribedOptionalEnum) || map.len() == 1)
     {
         return;
     }

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use self::holes::Holes;
-use self::names::Names;
-use self::part::{Part, Switch, when};
+use self::names::ReleaseNames;
+use self::part::{ChartPart, ChartSwitch, when};
 use self::watched::Watched;
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::ship::objects::{kind, manager as of_manager, name, namespace, pod};
@@ -58,7 +58,7 @@ pub(crate) fn missing(defaults: &Value, values: &Value) -> Vec<String> {
 pub(crate) fn chart(objects: &[Value]) -> Result<Chart, Problem> {
     let deployment = of_manager::deployment(objects)?;
     let container = of_manager::container(deployment)?;
-    let names = Names::new(deployment, objects);
+    let names = ReleaseNames::new(deployment, objects);
     let mut holes = Holes::new(objects);
     let mut values = json!({});
     names.add_values(&mut values);
@@ -69,7 +69,7 @@ pub(crate) fn chart(objects: &[Value]) -> Result<Chart, Problem> {
     let mut templates = BTreeMap::new();
     let mut found = Diagnostics::default();
     let made = objects.iter().filter(|object| !watched.as_ref().is_some_and(|watched| watched.is_copy(object)));
-    let parts: Vec<_> = made.filter_map(|object| Some((object, Part::of(object, &names)?))).collect();
+    let parts: Vec<_> = made.filter_map(|object| Some((object, ChartPart::of(object, &names)?))).collect();
     for switch in parts.iter().flat_map(|(_, part)| part.switches()) {
         *values::at(&mut values, switch.path()) = true.into();
     }
@@ -87,19 +87,19 @@ pub(crate) fn chart(objects: &[Value]) -> Result<Chart, Problem> {
         labels(&mut object, &names, &mut holes);
         if let Some(watched) = &watched {
             watched.put_selectors(&mut object, &mut holes);
-            if part == Part::Manager {
+            if part == ChartPart::Manager {
                 Watched::put_list(&mut object["spec"]["template"]["spec"]["containers"][container], &mut holes);
             }
         }
         match part {
-            Part::Manager => manager::put(&mut object, container, &mut holes, &mut values),
-            Part::Crd => {
+            ChartPart::Manager => manager::put(&mut object, container, &mut holes, &mut values),
+            ChartPart::Crd => {
                 values["crd"]["keep"] = true.into();
                 definition(&mut object, &mut holes);
             }
             _ => {}
         }
-        let guard = if part == Part::Crd { converted(&object) } else { String::new() };
+        let guard = if part == ChartPart::Crd { converted(&object) } else { String::new() };
         let text = match &watched {
             Some(watched) => watched.template(original, object, &mut holes),
             None => holes.text(&object),
@@ -124,7 +124,7 @@ pub(crate) fn chart(objects: &[Value]) -> Result<Chart, Problem> {
 
 /// Sets the labels of Helm charts. Selectors stay, because they are immutable.
 /// <https://helm.sh/docs/chart_best_practices/labels/>
-fn labels(object: &mut Value, names: &Names, holes: &mut Holes) {
+fn labels(object: &mut Value, names: &ReleaseNames, holes: &mut Holes) {
     let labels = &mut object["metadata"]["labels"];
     labels["app.kubernetes.io/managed-by"] = holes.inline(".Release.Service").into();
     labels["app.kubernetes.io/instance"] = holes.inline(".Release.Name").into();
@@ -148,5 +148,5 @@ fn converted(object: &Value) -> String {
          crd.enabled=false, and apply a CRD that serves one version",
         name(object)
     );
-    format!("{{{{- if not .Values.{} }}}}\n{{{{- fail \"{text}\" }}}}\n{{{{- end }}}}\n", Switch::Webhook.path())
+    format!("{{{{- if not .Values.{} }}}}\n{{{{- fail \"{text}\" }}}}\n{{{{- end }}}}\n", ChartSwitch::Webhook.path())
 }

@@ -25,7 +25,7 @@ pub(crate) struct Files {
 
 /// The file of an object. The variants are in the order of creation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum InstallFile {
     Crd(String),
     ServiceAccount,
     Role,
@@ -34,7 +34,7 @@ enum Place {
     Sample(String),
 }
 
-impl Place {
+impl InstallFile {
     fn path(&self) -> String {
         match self {
             Self::Crd(name) => format!("crds/{name}_crd.yaml"),
@@ -49,25 +49,25 @@ impl Place {
 
 /// Distributes the objects of a stream to files, together with the samples of kinds that the stream defines.
 pub(crate) fn deploy(objects: Vec<Value>, samples: Vec<Value>) -> Files {
-    let names = Names::new(&objects);
-    let mut places: BTreeMap<Place, Vec<Value>> = BTreeMap::new();
+    let names = KindFiles::new(&objects);
+    let mut places: BTreeMap<InstallFile, Vec<Value>> = BTreeMap::new();
     for object in objects {
         let place = match kind(&object) {
-            "CustomResourceDefinition" => Place::Crd(names.of_definition(&object)),
-            "Namespace" | "ServiceAccount" => Place::ServiceAccount,
-            "Role" | "ClusterRole" => Place::Role,
-            "RoleBinding" | "ClusterRoleBinding" => Place::RoleBinding,
-            _ => Place::Operator,
+            "CustomResourceDefinition" => InstallFile::Crd(names.of_definition(&object)),
+            "Namespace" | "ServiceAccount" => InstallFile::ServiceAccount,
+            "Role" | "ClusterRole" => InstallFile::Role,
+            "RoleBinding" | "ClusterRoleBinding" => InstallFile::RoleBinding,
+            _ => InstallFile::Operator,
         };
         places.entry(place).or_default().push(object);
     }
     for sample in samples {
         if let Some(name) = names.of_object(&sample) {
-            places.entry(Place::Sample(name)).or_default().push(sample);
+            places.entry(InstallFile::Sample(name)).or_default().push(sample);
         }
     }
-    let order = places.keys().map(Place::path).collect();
-    let text = |(place, mut objects): (Place, Vec<Value>)| {
+    let order = places.keys().map(InstallFile::path).collect();
+    let text = |(place, mut objects): (InstallFile, Vec<Value>)| {
         objects.sort_by_key(rank);
         (place.path(), yaml::file(Some(HEADER), &objects))
     };
@@ -86,14 +86,14 @@ fn rank(object: &Value) -> u8 {
 }
 
 /// File names of kinds: `cache_v1alpha1_memcached`.
-struct Names {
+struct KindFiles {
     /// The kinds that the stream defines.
     kinds: BTreeSet<(String, String)>,
     /// Two groups only differ after the first dot.
     whole_groups: bool,
 }
 
-impl Names {
+impl KindFiles {
     fn new(objects: &[Value]) -> Self {
         let defined = objects.iter().filter(|object| kind(object) == "CustomResourceDefinition");
         let kinds: BTreeSet<_> = defined

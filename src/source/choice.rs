@@ -8,7 +8,7 @@ use crate::diagnostic::Problem;
 
 /// A selection of custom resources: the named ones or all, except the excluded ones.
 #[derive(Debug, Clone, Default)]
-pub struct Choice {
+pub struct SourceChoice {
     kinds: Vec<Name>,
     excluded: Vec<Name>,
     external: Vec<Name>,
@@ -43,7 +43,7 @@ impl Name {
     }
 }
 
-impl Choice {
+impl SourceChoice {
     /// Parses both lists.
     pub fn new(kinds: &[String], excluded: &[String]) -> Result<Self, Problem> {
         let names = |texts: &[String]| texts.iter().map(|text| Name::new(text)).collect::<Result<_, _>>();
@@ -107,7 +107,7 @@ mod tests {
             (&[], &["Policy.*", "Api"], vec![ALL[3]]),
             (&["policy"], &[], vec![]),
         ] {
-            let choice = Choice::new(&texts(kinds), &texts(excluded)).unwrap();
+            let choice = SourceChoice::new(&texts(kinds), &texts(excluded)).unwrap();
             let taken: Vec<&str> = ALL.into_iter().filter(|name| choice.takes(name)).collect();
             assert_eq!(taken, expected, "{kinds:?} {excluded:?}");
         }
@@ -117,7 +117,7 @@ mod tests {
     fn external_kinds_are_left_out_unless_they_are_named() {
         let external = texts(&["coreos.com", "Policy.example.com", "*.x.io"]);
         let takes = |kinds: &[&str], name: &str| {
-            Choice::new(&texts(kinds), &[]).unwrap().without(&external).unwrap().takes(name)
+            SourceChoice::new(&texts(kinds), &[]).unwrap().without(&external).unwrap().takes(name)
         };
         for (name, taken) in [
             ("Monitor.coreos.com", false),
@@ -129,22 +129,22 @@ mod tests {
             assert_eq!(takes(&[], name), taken, "{name}");
             assert!(takes(&["*"], name), "{name}");
         }
-        assert!(Choice::default().without(&external).unwrap().is_all());
-        assert!(Choice::default().without(&texts(&["[a"])).is_err());
+        assert!(SourceChoice::default().without(&external).unwrap().is_all());
+        assert!(SourceChoice::default().without(&texts(&["[a"])).is_err());
     }
 
     #[test]
     fn names_of_nothing_are_found() {
         let existing = BTreeSet::from(["Api.example.com".to_owned()]);
         let unknown = |kinds: &[&str], excluded: &[&str]| {
-            let choice = Choice::new(&texts(kinds), &texts(excluded)).unwrap();
+            let choice = SourceChoice::new(&texts(kinds), &texts(excluded)).unwrap();
             choice.unknown(&existing).map(str::to_owned)
         };
         assert_eq!(unknown(&["Api", "A*"], &["*.com", "*.*.com"]).as_deref(), Some("*.com"));
         assert_eq!(unknown(&[], &["Apis"]).as_deref(), Some("Apis"));
         assert_eq!(unknown(&["Api"], &["*.example.com"]), None);
         for wrong in ["", ".example.com", "Api.", "[a", "a***"] {
-            assert!(Choice::new(&[], &texts(&[wrong])).is_err(), "{wrong}");
+            assert!(SourceChoice::new(&[], &texts(&[wrong])).is_err(), "{wrong}");
         }
     }
 }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::cfg::CfgSet;
-use super::choice::Choice;
+use super::choice::SourceChoice;
 use super::ecosystem::Ecosystem;
 use super::files::Pending;
 use super::ident::crate_name;
 use super::loader::Loader;
-use super::lock::Lock;
+use super::lock::LockFile;
 use super::manifest::{CargoManifest, Dependency, FeatureSelection};
 use super::package::{Package, PackageId};
 use super::resolve::Scopes;
@@ -99,7 +99,7 @@ impl SourceTree {
             scopes: Scopes::default(),
             impls: OnceCell::new(),
             only: Vec::new(),
-            choice: Choice::default(),
+            choice: SourceChoice::default(),
             deriving,
         };
         diagnostics.extend(tree.read_requested());
@@ -123,7 +123,7 @@ fn manifests_of(
     selection: &FeatureSelection,
     pending: &Pending,
     which: Features,
-    lock: Option<&Rc<Lock>>,
+    lock: Option<&Rc<LockFile>>,
 ) -> anyhow::Result<Vec<CargoManifest>> {
     let shown = |dir: &Path| {
         file::relative(&file::clean(&dir.join("Cargo.toml")), &file::clean(root)).to_string_lossy().into_owned()

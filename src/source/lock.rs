@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use super::ident::crate_name;
 
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct Lock {
+pub(super) struct LockFile {
     #[serde(default, rename = "package")]
     packages: Vec<Locked>,
 }
@@ -35,7 +35,7 @@ impl Locked {
     }
 }
 
-impl Lock {
+impl LockFile {
     pub(super) fn parse(text: &str) -> Option<Self> {
         toml_edit::de::from_str(text).ok()
     }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn version_of_a_dependency() {
-        let lock = Lock::parse(
+        let lock = LockFile::parse(
             r#"
 version = 4
 [[package]]
@@ -142,6 +142,6 @@ source = "r"
             let version = lock.version("op", None, dependency, requirement).map(|(version, _)| version.to_string());
             assert_eq!(version.as_deref(), expected, "{dependency} {requirement:?}");
         }
-        assert!(Lock::parse("= broken").is_none());
+        assert!(LockFile::parse("= broken").is_none());
     }
 }

@@ -11,7 +11,7 @@ use toml_edit::{Document, Item, TableLike};
 use super::file::clean;
 use super::files::Pending;
 use super::ident::crate_name;
-use super::lock::Lock;
+use super::lock::LockFile;
 use crate::diagnostic::{Origin, conflict};
 
 /// The table of a dependency.
@@ -68,7 +68,7 @@ impl Dependency {
 
 /// A library or a binary of the package.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct CargoTarget {
     pub(super) name: String,
     pub(super) lib: bool,
     pub(super) root: PathBuf,
@@ -106,10 +106,10 @@ pub struct CargoManifest {
     /// `external` in `metadata.memcached-sdk` of the package and its workspace: custom resources of other projects that
     /// the code only reads. An entry is a group, `Kind.group` or a glob.
     pub external: Vec<String>,
-    pub(super) lock: Option<Rc<Lock>>,
+    pub(super) lock: Option<Rc<LockFile>>,
     /// The text of `Cargo.toml`, for diagnostics.
     pub origin: Origin,
-    pub(super) targets: Vec<Target>,
+    pub(super) targets: Vec<CargoTarget>,
     /// The library is a proc-macro crate.
     pub(super) proc_macro: bool,
 }
@@ -156,7 +156,7 @@ impl CargoManifest {
         shown: &str,
         selection: &FeatureSelection,
         files: &Pending,
-        lock: Option<&Rc<Lock>>,
+        lock: Option<&Rc<LockFile>>,
     ) -> anyhow::Result<Self> {
         let path = dir.join("Cargo.toml");
         let document = parse(&path, files)?;
@@ -445,12 +445,12 @@ pub(super) fn workspace_dir(dir: &Path, root: &Item) -> Option<PathBuf> {
     None
 }
 
-fn read_lock(dir: &Path, files: &Pending) -> anyhow::Result<Option<Lock>> {
+fn read_lock(dir: &Path, files: &Pending) -> anyhow::Result<Option<LockFile>> {
     let path = dir.join("Cargo.lock");
     match files.read(&path) {
         Ok(text) => match conflict::problem(&path.display().to_string(), &text) {
             Some(problem) => Err(problem.into()),
-            None => Ok(Lock::parse(&text)),
+            None => Ok(LockFile::parse(&text)),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read `{}`", path.display())),
@@ -466,7 +466,7 @@ fn is_proc_macro(root: &Item) -> bool {
 }
 
 /// The library, then the binaries, both declared and discovered.
-fn targets(dir: &Path, package: &str, root: &Item, files: &Pending) -> Vec<Target> {
+fn targets(dir: &Path, package: &str, root: &Item, files: &Pending) -> Vec<CargoTarget> {
     let mut targets = Vec::new();
     let lib = get(root, &["lib"]);
     let lib_path = lib.and_then(|lib| get(lib, &["path"])).and_then(Item::as_str);
@@ -474,9 +474,9 @@ fn targets(dir: &Path, package: &str, root: &Item, files: &Pending) -> Vec<Targe
     let autolib = get(root, &["package", "autolib"]).and_then(Item::as_bool).unwrap_or(true);
     if lib.is_some() || (autolib && files.is_file(&lib_root)) {
         let name = lib.and_then(|lib| get(lib, &["name"])).and_then(Item::as_str).unwrap_or(package);
-        targets.push(Target { name: crate_name(name), lib: true, root: lib_root, required_features: Vec::new() });
+        targets.push(CargoTarget { name: crate_name(name), lib: true, root: lib_root, required_features: Vec::new() });
     }
-    let mut bins: BTreeMap<String, Target> = BTreeMap::new();
+    let mut bins: BTreeMap<String, CargoTarget> = BTreeMap::new();
     let declared = get(root, &["bin"]).and_then(Item::as_array_of_tables);
     for table in declared.into_iter().flatten() {
         let Some(name) = table.get("name").and_then(Item::as_str) else { continue };
@@ -487,7 +487,10 @@ fn targets(dir: &Path, package: &str, root: &Item, files: &Pending) -> Vec<Targe
             found.unwrap_or_else(|| dir.join("src/main.rs"))
         });
         let required_features = strings(table.get("required-features"));
-        bins.insert(name.to_string(), Target { name: crate_name(name), lib: false, root: path, required_features });
+        bins.insert(
+            name.to_string(),
+            CargoTarget { name: crate_name(name), lib: false, root: path, required_features },
+        );
     }
     if get(root, &["package", "autobins"]).and_then(Item::as_bool).unwrap_or(true) {
         let mut found = vec![(package.to_string(), dir.join("src/main.rs"))];
@@ -502,7 +505,8 @@ fn targets(dir: &Path, package: &str, root: &Item, files: &Pending) -> Vec<Targe
         }
         for (name, path) in found {
             if files.is_file(&path) && !bins.values().any(|bin| bin.root == path) {
-                let target = Target { name: crate_name(&name), lib: false, root: path, required_features: Vec::new() };
+                let target =
+                    CargoTarget { name: crate_name(&name), lib: false, root: path, required_features: Vec::new() };
                 bins.entry(name).or_insert(target);
             }
         }

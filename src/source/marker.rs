@@ -19,7 +19,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 pub struct Marker {
     /// Its name, without `+`.
     pub name: &'static str,
-    arguments: BTreeMap<&'static str, Value>,
+    arguments: BTreeMap<&'static str, MarkerValue>,
     /// Place from `+` to the end of the comment.
     pub origin: Origin,
 }
@@ -28,7 +28,7 @@ impl Marker {
     /// A list of strings; empty if absent.
     pub fn strings(&self, argument: &str) -> Vec<String> {
         match self.arguments.get(argument) {
-            Some(Value::Texts(texts)) => texts.clone(),
+            Some(MarkerValue::Texts(texts)) => texts.clone(),
             _ => Vec::new(),
         }
     }
@@ -36,27 +36,27 @@ impl Marker {
     /// A string; empty if absent.
     pub fn string(&self, argument: &str) -> String {
         match self.arguments.get(argument) {
-            Some(Value::Text(text)) => text.clone(),
+            Some(MarkerValue::Text(text)) => text.clone(),
             _ => String::new(),
         }
     }
 
     /// A boolean; false if absent.
     pub fn bool(&self, argument: &str) -> bool {
-        matches!(self.arguments.get(argument), Some(Value::Bool(true)))
+        matches!(self.arguments.get(argument), Some(MarkerValue::Bool(true)))
     }
 
     /// An integer; `None` if absent.
     pub fn int(&self, argument: &str) -> Option<i64> {
         match self.arguments.get(argument) {
-            Some(Value::Int(int)) => Some(*int),
+            Some(MarkerValue::Int(int)) => Some(*int),
             _ => None,
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Value {
+enum MarkerValue {
     Text(String),
     Bool(bool),
     Int(i64),
@@ -392,8 +392,8 @@ mod tests {
             .collect();
         for (name, value) in marker.iter().flat_map(|marker| &marker.arguments) {
             out.push(match value {
-                Value::Text(text) => format!("{name}={text:?}"),
-                Value::Texts(texts) => format!("{name}={texts:?}"),
+                MarkerValue::Text(text) => format!("{name}={text:?}"),
+                MarkerValue::Texts(texts) => format!("{name}={texts:?}"),
                 other => panic!("{other:?}"),
             });
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::ident::segments;
 use super::namespace::Namespace;
 use super::resolve::names::Def;
-use super::resolve::walk::Failure;
+use super::resolve::walk::ResolveFailure;
 use super::sources::{ItemRef, ModuleId};
 use super::tree::SourceTree;
 
@@ -46,9 +46,11 @@ impl SourceTree {
                 None => Resolution::Unresolved(format!("`{}` is a crate", parts.join("::"))),
             },
             Ok(Def::Ambiguous(why)) => Resolution::Unresolved(why.to_string()),
-            Err(Failure::Ambiguous(why, at)) => Resolution::Unresolved(format!("`{}` is ambiguous: {why}", parts[at])),
-            Err(Failure::Other(why)) => Resolution::Unresolved(why),
-            Err(Failure::Missing(of, at)) => self.explain(module, &parts, of, at, namespace),
+            Err(ResolveFailure::Ambiguous(why, at)) => {
+                Resolution::Unresolved(format!("`{}` is ambiguous: {why}", parts[at]))
+            }
+            Err(ResolveFailure::Other(why)) => Resolution::Unresolved(why),
+            Err(ResolveFailure::Missing(of, at)) => self.explain(module, &parts, of, at, namespace),
         }
     }
 
@@ -56,7 +58,7 @@ impl SourceTree {
     pub fn through_foreign_globs(&self, module: ModuleId, path: &syn::Path, namespace: Namespace) -> Vec<Vec<String>> {
         let (parts, module) = (segments(path), self.sources.scope(module));
         let found = self.scopes.walk(&self.sources, module, &parts, path.leading_colon.is_some(), namespace);
-        let Err(Failure::Missing(of, at)) = found else { return Vec::new() };
+        let Err(ResolveFailure::Missing(of, at)) = found else { return Vec::new() };
         self.foreign_globs(of).map(|glob| self.sources.ecosystem.canonical([&glob, &parts[at..]].concat())).collect()
     }
 

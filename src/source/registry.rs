@@ -117,7 +117,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::source::lock::Lock;
+    use crate::source::lock::LockFile;
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "tests write what they read")]
@@ -128,7 +128,7 @@ mod tests {
                         old = { package = \"schemars\", version = \"0.8\", optional = true }\n\
                         new = { package = \"schemars\", version = \"1\", optional = true }\n";
         std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
-        let lock = Lock::parse(
+        let lock = LockFile::parse(
             "[[package]]\nname = \"net\"\nversion = \"1.0.0\"\nsource = \"registry+r\"\n\
              dependencies = [\n \"schemars\",\n]\n\n\
              [[package]]\nname = \"schemars\"\nversion = \"1.2.3\"\nsource = \"registry+r\"\n",

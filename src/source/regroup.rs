@@ -21,7 +21,7 @@ pub enum Regroup {
 }
 
 #[derive(Clone, Default)]
-struct Path<'a> {
+struct RegroupPath<'a> {
     /// Modules from the crate's root; `None` if unknown.
     modules: Option<Vec<&'a str>>,
     /// The offsets of the modules after the last opening brace.
@@ -33,8 +33,8 @@ struct Path<'a> {
 #[must_use]
 pub fn regrouped(text: &str, crate_name: &str, module: &[&str], changes: &[Regroup]) -> String {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-    let mut groups: Vec<Path> = Vec::new();
-    let mut path = Path::default();
+    let mut groups: Vec<RegroupPath> = Vec::new();
+    let mut path = RegroupPath::default();
     let (mut colons, mut last) = (0, "");
     for (at, token) in lexer::tokens(text) {
         let before = std::mem::replace(&mut last, token);
@@ -45,12 +45,12 @@ pub fn regrouped(text: &str, crate_name: &str, module: &[&str], changes: &[Regro
         let goes_on = std::mem::take(&mut colons) == 2;
         match token {
             "{" => {
-                groups.push(if goes_on { path } else { Path::default() });
-                path = Path::default();
+                groups.push(if goes_on { path } else { RegroupPath::default() });
+                path = RegroupPath::default();
             }
             "}" => {
                 groups.pop();
-                path = Path::default();
+                path = RegroupPath::default();
             }
             _ if token.starts_with('"') && token.ends_with('"') && token.contains("::") && !token.contains('\\') => {
                 let inside = at + 1..at + token.len() - 1;
@@ -71,7 +71,7 @@ pub fn regrouped(text: &str, crate_name: &str, module: &[&str], changes: &[Regro
                     edits.extend(changes.iter().find_map(|change| change.edit(modules, &path.starts, text)));
                 }
             }
-            _ => path = Path::default(),
+            _ => path = RegroupPath::default(),
         }
     }
     let mut text = text.to_owned();
@@ -82,14 +82,20 @@ pub fn regrouped(text: &str, crate_name: &str, module: &[&str], changes: &[Regro
 }
 
 /// The path before its first word.
-fn begin<'a>(word: &str, before: &str, group: Option<&Path<'a>>, crate_name: &str, module: &[&'a str]) -> Path<'a> {
+fn begin<'a>(
+    word: &str,
+    before: &str,
+    group: Option<&RegroupPath<'a>>,
+    crate_name: &str,
+    module: &[&'a str],
+) -> RegroupPath<'a> {
     let inherited = group.and_then(|group| group.modules.clone()).filter(|_| matches!(before, "{" | ","));
     let modules = match before {
         _ if word == "crate" || word == crate_name => Some(Vec::new()),
         "use" if !matches!(word, "self" | "super") => Some(module.to_vec()),
         _ => inherited,
     };
-    Path { modules, starts: Vec::new() }
+    RegroupPath { modules, starts: Vec::new() }
 }
 
 impl Regroup {

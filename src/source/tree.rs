@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::choice::Choice;
+use super::choice::SourceChoice;
 use super::file::clean;
 use super::resolve::Scopes;
 use super::sources::{ItemRef, ModuleId, Sources};
@@ -32,7 +32,7 @@ pub struct SourceTree {
     pub(super) impls: OnceCell<BTreeMap<ItemRef, Vec<ItemRef>>>,
     /// The files and folders whose declarations count; empty means all.
     pub(super) only: Vec<PathBuf>,
-    pub(super) choice: Choice,
+    pub(super) choice: SourceChoice,
     /// Crate names of the packages that depend on the derive of the ecosystem.
     pub(super) deriving: BTreeSet<String>,
 }
@@ -61,12 +61,12 @@ impl SourceTree {
     }
 
     /// Selects custom resources by name.
-    pub fn choose(&mut self, choice: Choice) {
+    pub fn choose(&mut self, choice: SourceChoice) {
         self.choice = choice;
     }
 
     /// The current selection.
-    pub fn choice(&self) -> &Choice {
+    pub fn choice(&self) -> &SourceChoice {
         &self.choice
     }
 

@@ -1,6 +1,6 @@
 //! Compares the paths in markers with those that the code serves through `manager::webhook`.
 
-use super::{Webhook, WebhookKind, Webhooks};
+use super::{Webhook, WebhookKind, WebhookManifests};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::{MethodCall, SourceTree};
 
@@ -34,7 +34,7 @@ impl Handlers {
 
     /// Reports paths without a handler, and handlers without a marker. A handler whose path is not a literal matches
     /// any path.
-    pub fn compare(&self, packages: &[Webhooks]) -> Diagnostics {
+    pub fn compare(&self, packages: &[WebhookManifests]) -> Diagnostics {
         let mut found = Diagnostics::default();
         if self.calls.is_empty() {
             return found;

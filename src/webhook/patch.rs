@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::WebhookKind;
 
-type Object = Map<String, Value>;
+type PatchObject = Map<String, Value>;
 
-enum Field {
+enum PatchField {
     Text,
     /// Serialized even if empty or absent.
     Name,
@@ -18,58 +18,65 @@ enum Field {
     Texts,
     /// Any keys.
     Labels,
-    Struct(&'static [(&'static str, Field)]),
-    Structs(&'static [(&'static str, Field)]),
+    Struct(&'static [(&'static str, PatchField)]),
+    Structs(&'static [(&'static str, PatchField)]),
 }
 
-const SELECTOR: Field = Field::Struct(&[
-    ("matchExpressions", Field::Structs(&[("key", Field::Name), ("operator", Field::Name), ("values", Field::Texts)])),
-    ("matchLabels", Field::Labels),
+const SELECTOR: PatchField = PatchField::Struct(&[
+    (
+        "matchExpressions",
+        PatchField::Structs(&[
+            ("key", PatchField::Name),
+            ("operator", PatchField::Name),
+            ("values", PatchField::Texts),
+        ]),
+    ),
+    ("matchLabels", PatchField::Labels),
 ]);
 
 /// The fields of a webhook; the first is specific to mutating webhooks.
 /// <https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/mutating-webhook-configuration-v1/>
-const WEBHOOK: &[(&str, Field)] = &[
-    ("reinvocationPolicy", Field::Text),
-    ("admissionReviewVersions", Field::Texts),
+const WEBHOOK: &[(&str, PatchField)] = &[
+    ("reinvocationPolicy", PatchField::Text),
+    ("admissionReviewVersions", PatchField::Texts),
     (
         "clientConfig",
-        Field::Struct(&[
-            ("caBundle", Field::Bytes),
+        PatchField::Struct(&[
+            ("caBundle", PatchField::Bytes),
             (
                 "service",
-                Field::Struct(&[
-                    ("name", Field::Name),
-                    ("namespace", Field::Name),
-                    ("path", Field::Text),
-                    ("port", Field::Int),
+                PatchField::Struct(&[
+                    ("name", PatchField::Name),
+                    ("namespace", PatchField::Name),
+                    ("path", PatchField::Text),
+                    ("port", PatchField::Int),
                 ]),
             ),
-            ("url", Field::Text),
+            ("url", PatchField::Text),
         ]),
     ),
-    ("failurePolicy", Field::Text),
-    ("matchConditions", Field::Structs(&[("expression", Field::Name), ("name", Field::Name)])),
-    ("matchPolicy", Field::Text),
-    ("name", Field::Name),
+    ("failurePolicy", PatchField::Text),
+    ("matchConditions", PatchField::Structs(&[("expression", PatchField::Name), ("name", PatchField::Name)])),
+    ("matchPolicy", PatchField::Text),
+    ("name", PatchField::Name),
     ("namespaceSelector", SELECTOR),
     ("objectSelector", SELECTOR),
     (
         "rules",
-        Field::Structs(&[
-            ("apiGroups", Field::Texts),
-            ("apiVersions", Field::Texts),
-            ("operations", Field::Texts),
-            ("resources", Field::Texts),
-            ("scope", Field::Text),
+        PatchField::Structs(&[
+            ("apiGroups", PatchField::Texts),
+            ("apiVersions", PatchField::Texts),
+            ("operations", PatchField::Texts),
+            ("resources", PatchField::Texts),
+            ("scope", PatchField::Text),
         ]),
     ),
-    ("sideEffects", Field::Text),
-    ("timeoutSeconds", Field::Int),
+    ("sideEffects", PatchField::Text),
+    ("timeoutSeconds", PatchField::Int),
 ];
 
 /// Patches a webhook. The error is the reason for a rejection.
-pub(super) fn apply(webhook: &mut Object, patch: &str, kind: WebhookKind) -> Result<(), String> {
+pub(super) fn apply(webhook: &mut PatchObject, patch: &str, kind: WebhookKind) -> Result<(), String> {
     let patch: strict::Strict = serde_json::from_str(patch).map_err(|error| error.to_string())?;
     let Value::Object(patch) = patch.0 else { return Err("expected a JSON object".to_owned()) };
     let fields = if kind == WebhookKind::Mutating { WEBHOOK } else { &WEBHOOK[1..] };
@@ -81,14 +88,14 @@ pub(super) fn apply(webhook: &mut Object, patch: &str, kind: WebhookKind) -> Res
 }
 
 /// Checks that the patch has known fields and values of their types.
-fn check(changes: &Object, fields: &'static [(&str, Field)], parent: &str) -> Result<(), String> {
+fn check(changes: &PatchObject, fields: &'static [(&str, PatchField)], parent: &str) -> Result<(), String> {
     for (key, value) in changes {
         let path = format!("{parent}{key}");
         match directive(key) {
             Some(Directive::Patch) if value == "delete" || value == "replace" => continue,
             Some(Directive::Patch) => return Err(format!("`{path}` must be `delete` or `replace`, found {value}")),
             Some(Directive::DeleteFrom(list)) => {
-                let is_list = matches!(field(fields, list), Some(Field::Texts));
+                let is_list = matches!(field(fields, list), Some(PatchField::Texts));
                 if !is_list || !is_texts(value) {
                     return Err(format!("`{path}` must be a list of strings"));
                 }
@@ -105,23 +112,23 @@ fn check(changes: &Object, fields: &'static [(&str, Field)], parent: &str) -> Re
         };
         let fits = match (field, value) {
             (_, Value::Null) => true,
-            (Field::Text | Field::Name, value) => value.is_string(),
-            (Field::Bytes, value) => value.as_str().is_some_and(is_base64),
-            (Field::Int, value) => int(value).is_some(),
-            (Field::Texts, value) => is_texts(value),
-            (Field::Labels, value) => is_labels(value),
-            (Field::Struct(fields), Value::Object(inner)) => {
+            (PatchField::Text | PatchField::Name, value) => value.is_string(),
+            (PatchField::Bytes, value) => value.as_str().is_some_and(is_base64),
+            (PatchField::Int, value) => int(value).is_some(),
+            (PatchField::Texts, value) => is_texts(value),
+            (PatchField::Labels, value) => is_labels(value),
+            (PatchField::Struct(fields), Value::Object(inner)) => {
                 check(inner, fields, &format!("{path}."))?;
                 true
             }
-            (Field::Structs(fields), Value::Array(items)) => {
+            (PatchField::Structs(fields), Value::Array(items)) => {
                 for (number, item) in items.iter().enumerate() {
                     let Value::Object(item) = item else { return Err(wrong(&path, field, value)) };
                     check(item, fields, &format!("{path}[{number}]."))?;
                 }
                 true
             }
-            (Field::Struct(_) | Field::Structs(_), _) => false,
+            (PatchField::Struct(_) | PatchField::Structs(_), _) => false,
         };
         if !fits {
             return Err(wrong(&path, field, value));
@@ -130,15 +137,15 @@ fn check(changes: &Object, fields: &'static [(&str, Field)], parent: &str) -> Re
     Ok(())
 }
 
-fn wrong(path: &str, field: &Field, value: &Value) -> String {
+fn wrong(path: &str, field: &PatchField, value: &Value) -> String {
     let wanted = match field {
-        Field::Text | Field::Name => "a string",
-        Field::Bytes => "base64-encoded bytes",
-        Field::Int => "a 32-bit integer",
-        Field::Texts => "a list of strings",
-        Field::Labels => "an object of strings",
-        Field::Struct(_) => "an object",
-        Field::Structs(_) => "a list of objects",
+        PatchField::Text | PatchField::Name => "a string",
+        PatchField::Bytes => "base64-encoded bytes",
+        PatchField::Int => "a 32-bit integer",
+        PatchField::Texts => "a list of strings",
+        PatchField::Labels => "an object of strings",
+        PatchField::Struct(_) => "an object",
+        PatchField::Structs(_) => "a list of objects",
     };
     format!("field \"{path}\" must be {wanted}, found {value}")
 }
@@ -165,7 +172,7 @@ fn directive(key: &str) -> Option<Directive<'_>> {
     })
 }
 
-fn field(fields: &'static [(&str, Field)], name: &str) -> Option<&'static Field> {
+fn field(fields: &'static [(&str, PatchField)], name: &str) -> Option<&'static PatchField> {
     fields.iter().find(|(known, _)| *known == name).map(|(_, field)| field)
 }
 
@@ -188,7 +195,11 @@ fn is_base64(text: &str) -> bool {
 }
 
 /// Merges objects key by key. Replaces lists, except for match conditions, which a marker cannot set.
-fn merge(original: &mut Object, mut patch: Object, fields: &'static [(&str, Field)]) -> Result<(), String> {
+fn merge(
+    original: &mut PatchObject,
+    mut patch: PatchObject,
+    fields: &'static [(&str, PatchField)],
+) -> Result<(), String> {
     match patch.remove("$patch").as_ref().and_then(Value::as_str) {
         Some("delete") => {
             original.clear();
@@ -212,7 +223,9 @@ fn merge(original: &mut Object, mut patch: Object, fields: &'static [(&str, Fiel
             (_, _, Value::Null) => {
                 original.remove(&key);
             }
-            (Some(Value::Object(old)), Some(Field::Struct(fields)), Value::Object(new)) => merge(old, new, fields)?,
+            (Some(Value::Object(old)), Some(PatchField::Struct(fields)), Value::Object(new)) => {
+                merge(old, new, fields)?;
+            }
             (Some(Value::Array(_)), _, value) => {
                 original.insert(key, value);
             }
@@ -243,24 +256,24 @@ fn without_directives(value: &mut Value) -> bool {
 }
 
 /// Applies Go's serialization: required texts are present, empty lists and label maps are absent.
-fn complete(object: &mut Object, fields: &'static [(&str, Field)]) {
+fn complete(object: &mut PatchObject, fields: &'static [(&str, PatchField)]) {
     for (name, field) in fields {
         match (field, object.get_mut(*name)) {
-            (Field::Name, None | Some(Value::Null)) => {
+            (PatchField::Name, None | Some(Value::Null)) => {
                 object.insert((*name).to_owned(), Value::String(String::new()));
             }
-            (Field::Struct(fields), Some(Value::Object(inner))) => complete(inner, fields),
-            (Field::Structs(fields), Some(Value::Array(items))) if !items.is_empty() => {
+            (PatchField::Struct(fields), Some(Value::Object(inner))) => complete(inner, fields),
+            (PatchField::Structs(fields), Some(Value::Array(items))) if !items.is_empty() => {
                 items.iter_mut().filter_map(Value::as_object_mut).for_each(|item| complete(item, fields));
             }
-            (Field::Texts | Field::Structs(_), Some(Value::Array(items))) if items.is_empty() => {
+            (PatchField::Texts | PatchField::Structs(_), Some(Value::Array(items))) if items.is_empty() => {
                 object.remove(*name);
             }
-            (Field::Bytes, Some(Value::String(bytes))) if bytes.is_empty() => {
+            (PatchField::Bytes, Some(Value::String(bytes))) if bytes.is_empty() => {
                 object.remove(*name);
             }
-            (Field::Int, Some(value)) if int(value).is_some() => *value = json!(int(value)),
-            (Field::Labels, Some(Value::Object(labels))) => {
+            (PatchField::Int, Some(value)) if int(value).is_some() => *value = json!(int(value)),
+            (PatchField::Labels, Some(Value::Object(labels))) => {
                 labels.retain(|_, value| !value.is_null());
                 if labels.is_empty() {
                     object.remove(*name);

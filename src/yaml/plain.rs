@@ -112,7 +112,7 @@ fn is_base_60(text: &str) -> bool {
 
 /// A date, a date and a time with a zone after `T`, or a date and a time after blanks without a zone.
 fn is_timestamp(text: &str) -> bool {
-    let mut rest = Reader(text);
+    let mut rest = PlainReader(text);
     let (Some(year), true) = (rest.year(), rest.skip("-")) else { return false };
     let (Some(month), true, Some(day)) = (rest.number(), rest.skip("-"), rest.number()) else { return false };
     if !(1..=12).contains(&month) || !(1..=days_in(year, month)).contains(&day) {
@@ -140,9 +140,9 @@ fn days_in(year: u32, month: u32) -> u32 {
     }
 }
 
-struct Reader<'a>(&'a str);
+struct PlainReader<'a>(&'a str);
 
-impl Reader<'_> {
+impl PlainReader<'_> {
     fn skip(&mut self, prefix: &str) -> bool {
         let found = self.0.strip_prefix(prefix);
         self.0 = found.unwrap_or(self.0);

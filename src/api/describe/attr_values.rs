@@ -5,18 +5,18 @@ use syn::Expr;
 use syn::spanned::Spanned as _;
 
 use crate::diagnostic::Code;
-use crate::schema::{Bounds, Constraints, Meta};
+use crate::schema::{Constraints, Meta, NumberBounds};
 
 use super::describer::{Describer, Reported};
 use crate::api::attribute::literal;
 use crate::api::eval::Env;
 use crate::api::schemars_attr::{BoundAttrs, CommonAttrs, ConstraintAttrs};
-use crate::api::types::{Refusal, Scope};
+use crate::api::types::{Refusal, TypeScope};
 use crate::api::value::Val;
 
 impl Describer<'_> {
     /// Title, description, examples, extensions.
-    pub(in crate::api) fn meta(&mut self, scope: &Scope, attrs: &CommonAttrs) -> Result<Meta, Reported> {
+    pub(in crate::api) fn meta(&mut self, scope: &TypeScope, attrs: &CommonAttrs) -> Result<Meta, Reported> {
         let mut complete = true;
         let mut meta = Meta { deprecated: attrs.deprecated, ..Meta::default() };
         if !attrs.docs.is_empty() {
@@ -65,7 +65,7 @@ impl Describer<'_> {
         complete.then_some(meta).ok_or(Reported)
     }
 
-    fn constant_string(&mut self, scope: &Scope, expr: &Expr) -> Result<String, Reported> {
+    fn constant_string(&mut self, scope: &TypeScope, expr: &Expr) -> Result<String, Reported> {
         self.reported(|eval| {
             if let Val::Str(text) = eval.eval(scope, &Env::new(), expr, None)? {
                 return Ok(text);
@@ -76,14 +76,14 @@ impl Describer<'_> {
     }
 
     /// `serde_json::Value::from(expr)`
-    fn limit(&mut self, scope: &Scope, expr: &Expr) -> Result<Value, Reported> {
+    fn limit(&mut self, scope: &TypeScope, expr: &Expr) -> Result<Value, Reported> {
         self.reported(|eval| match eval.untyped(scope, &Env::new(), expr)? {
             value if value.is_of_user() => eval.unsupported(scope, expr),
             value => eval.json(scope, expr, &value),
         })
     }
 
-    pub(super) fn constraints(&mut self, scope: &Scope, attrs: &ConstraintAttrs) -> Result<Constraints, Reported> {
+    pub(super) fn constraints(&mut self, scope: &TypeScope, attrs: &ConstraintAttrs) -> Result<Constraints, Reported> {
         let ConstraintAttrs { length, range, pattern, contains, format, required, inner } = attrs;
         let length = length.as_ref().map(|bounds| self.bounds(scope, bounds)).transpose();
         let range = range.as_ref().map(|bounds| self.bounds(scope, bounds)).transpose();
@@ -101,9 +101,9 @@ impl Describer<'_> {
         })
     }
 
-    fn bounds(&mut self, scope: &Scope, attrs: &BoundAttrs) -> Result<Bounds, Reported> {
+    fn bounds(&mut self, scope: &TypeScope, attrs: &BoundAttrs) -> Result<NumberBounds, Reported> {
         let min = attrs.min.as_ref().map(|expr| self.limit(scope, expr)).transpose();
         let max = attrs.max.as_ref().map(|expr| self.limit(scope, expr)).transpose();
-        Ok(Bounds { min: min?, max: max? })
+        Ok(NumberBounds { min: min?, max: max? })
     }
 }

@@ -3,15 +3,15 @@
 use syn::Item;
 
 use crate::diagnostic::Code;
-use crate::schema::{Container, Meta, Recipe, Shape, TypeId};
+use crate::schema::{Container, Meta, Recipe, SchemaShape, TypeId};
 
 use super::describer::{Describer, Reported};
 use crate::api::eval::ByHand;
-use crate::api::types::{Refusal, Scope};
+use crate::api::types::{Refusal, TypeScope};
 
 impl Describer<'_> {
     /// `schema_with = "path"`: a type whose schema the function returns.
-    pub(super) fn schema_with(&mut self, scope: &Scope, path: &syn::Path) -> Result<TypeId, Reported> {
+    pub(super) fn schema_with(&mut self, scope: &TypeScope, path: &syn::Path) -> Result<TypeId, Reported> {
         let recipe = self.evaluate(|eval| eval.schema_with(scope, path));
         let what = format!("`schema_with = {}`", self.types.text(scope, path));
         let recipe = recipe.map_err(|refusal| self.refuse_schema(&refusal, &what))?;
@@ -43,7 +43,7 @@ impl Describer<'_> {
     }
 
     /// The root type of `schema = "manual"`. Its impl is in the module of the spec, where the derive generates the type.
-    pub(super) fn manual_root(&mut self, scope: &Scope, spec: &syn::Ident, root: &str) -> Result<TypeId, Reported> {
+    pub(super) fn manual_root(&mut self, scope: &TypeScope, spec: &syn::Ident, root: &str) -> Result<TypeId, Reported> {
         let tree = self.tree;
         let mut blocks = self.types.schemas_by_hand(tree.module_items(scope.module));
         blocks.retain(|item| {
@@ -64,5 +64,12 @@ impl Describer<'_> {
 }
 
 fn by_code(name: String, id: String, inline: bool, recipe: Recipe) -> Container {
-    Container { name, id: id.into(), inline, shape: Shape::Recipe(recipe), meta: Meta::default(), validated: None }
+    Container {
+        name,
+        id: id.into(),
+        inline,
+        shape: SchemaShape::Recipe(recipe),
+        meta: Meta::default(),
+        validated: None,
+    }
 }

@@ -9,7 +9,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, DeriveInput, Fields, WherePredicate};
 
 use crate::diagnostic::{Code, Origin};
-use crate::schema::{Constraints, Container, Meta, Shape, Tag, TypeId, Unknown, Variant, VariantData};
+use crate::schema::{Constraints, Container, Meta, SchemaShape, Tag, TypeId, Unknown, Variant, VariantData};
 use crate::source::ModuleId;
 use crate::source::macros::says;
 
@@ -20,7 +20,7 @@ use crate::api::attribute::effective;
 use crate::api::canonical::{DESERIALIZE, SERIALIZE};
 use crate::api::schemars_attr::{ContainerAttrs, FieldAttrs, OwnerAttrs, VariantAttrs, With};
 use crate::api::serde_type::serde_type;
-use crate::api::types::{Refusal, Scope, UserType};
+use crate::api::types::{Refusal, TypeScope, UserType};
 
 impl Describer<'_> {
     pub(super) fn container(
@@ -152,7 +152,7 @@ impl Describer<'_> {
     }
 
     /// Reads the attributes of schemars. The flag is false if an attribute was refused.
-    pub(super) fn schemars_attrs<A: OwnerAttrs>(&mut self, scope: &Scope, attributes: &[Attribute]) -> (A, bool) {
+    pub(super) fn schemars_attrs<A: OwnerAttrs>(&mut self, scope: &TypeScope, attributes: &[Attribute]) -> (A, bool) {
         let mut clean = self.decided(scope, attributes);
         let errors = Ctxt::new();
         let attrs = A::read(attributes, &errors);
@@ -170,16 +170,16 @@ impl Describer<'_> {
 
     fn shape_of(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         bounds: &[WherePredicate],
         cont: &ast::Container<'_>,
         with: Option<&With>,
         meta: &Meta,
-    ) -> Result<Shape, Reported> {
+    ) -> Result<SchemaShape, Reported> {
         if let Some(with) = with {
             let ty = self.with(scope, with)?;
             let plain = matches!(with, With::Type(_)) && meta.is_default();
-            return Ok(if plain { Shape::Transparent(ty) } else { Shape::With(ty) });
+            return Ok(if plain { SchemaShape::Transparent(ty) } else { SchemaShape::With(ty) });
         }
         let deny = if cont.attrs.deny_unknown_fields() { Unknown::Deny } else { Unknown::Allow };
         let container_default = cont.attrs.default();
@@ -195,24 +195,24 @@ impl Describer<'_> {
                 && meta.is_default()
                 && field.meta.is_default()
                 && field.constraints == Constraints::default();
-            return Ok(if plain { Shape::Transparent(field.ty) } else { Shape::Newtype(Box::new(field)) });
+            return Ok(if plain { SchemaShape::Transparent(field.ty) } else { SchemaShape::Newtype(Box::new(field)) });
         }
         if let Some(from) = cont.attrs.type_from().or(cont.attrs.type_try_from()) {
             let from = from.clone();
             let ty = self.evaluate(|eval| eval.ty(scope, &from));
             self.use_type(ty, (scope.module, from.span()));
-            return Ok(Shape::With(ty));
+            return Ok(SchemaShape::With(ty));
         }
         Ok(match &cont.data {
-            Data::Struct(Style::Unit, _) => Shape::Unit,
+            Data::Struct(Style::Unit, _) => SchemaShape::Unit,
             Data::Struct(Style::Newtype, fields) => {
-                Shape::Newtype(Box::new(self.field(scope, bounds, &fields[0], None)?))
+                SchemaShape::Newtype(Box::new(self.field(scope, bounds, &fields[0], None)?))
             }
             Data::Struct(Style::Tuple, fields) => {
-                Shape::Tuple(self.fields(scope, bounds, fields, &SerdeDefault::None)?)
+                SchemaShape::Tuple(self.fields(scope, bounds, fields, &SerdeDefault::None)?)
             }
             Data::Struct(Style::Struct, fields) => {
-                Shape::Struct(self.fields(scope, bounds, fields, container_default)?, deny)
+                SchemaShape::Struct(self.fields(scope, bounds, fields, container_default)?, deny)
             }
             Data::Enum(variants) => {
                 let tag = match cont.attrs.tag() {
@@ -224,14 +224,14 @@ impl Describer<'_> {
                 // Check every variant before a failure ends the description.
                 let described: Vec<Result<Variant, Reported>> =
                     variants.iter().map(|variant| self.variant_of(scope, bounds, variant)).collect();
-                Shape::Enum(tag, described.into_iter().collect::<Result<_, _>>()?, deny)
+                SchemaShape::Enum(tag, described.into_iter().collect::<Result<_, _>>()?, deny)
             }
         })
     }
 
     fn variant_of(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         bounds: &[WherePredicate],
         variant: &ast::Variant<'_>,
     ) -> Result<Variant, Reported> {
@@ -267,11 +267,11 @@ impl Describer<'_> {
     }
 
     /// Returns the place of a span; `None` if its file is not in the tree.
-    pub(in crate::api) fn origin(&self, scope: &Scope, span: Span) -> Option<Origin> {
+    pub(in crate::api) fn origin(&self, scope: &TypeScope, span: Span) -> Option<Origin> {
         scope.k8s.is_none().then(|| self.tree.origin(scope.module, span))
     }
 
-    pub(in crate::api) fn with(&mut self, scope: &Scope, with: &With) -> Result<TypeId, Reported> {
+    pub(in crate::api) fn with(&mut self, scope: &TypeScope, with: &With) -> Result<TypeId, Reported> {
         match with {
             With::Type(ty) => {
                 let id = self.evaluate(|eval| eval.ty(scope, ty));

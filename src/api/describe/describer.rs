@@ -4,7 +4,7 @@ use quote::ToTokens;
 use syn::spanned::Spanned as _;
 
 use crate::api::eval::{Budget, Eval, Evaluator};
-use crate::api::types::{Refusal, Scope, Types};
+use crate::api::types::{Refusal, TypeScope, Types};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::schema::release::Releases;
 use crate::source::{ModuleId, SourceTree};
@@ -64,7 +64,7 @@ impl Describer<'_> {
     }
 
     /// Reports every part of an error about `#[kube(…)]`. A missing key is reported at the item with the attribute.
-    pub(super) fn refuse_keys(&mut self, scope: &Scope, of: &impl ToTokens, errors: darling::Error) -> Reported {
+    pub(super) fn refuse_keys(&mut self, scope: &TypeScope, of: &impl ToTokens, errors: darling::Error) -> Reported {
         for error in errors.flatten() {
             let (span, message) =
                 (error.explicit_span().unwrap_or_else(|| of.to_token_stream().span()), error.to_string());

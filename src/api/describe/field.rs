@@ -7,23 +7,23 @@ use syn::WherePredicate;
 use syn::spanned::Spanned as _;
 
 use crate::diagnostic::Code;
-use crate::schema::{Field, TypeId};
+use crate::schema::{SchemaField, TypeId};
 
 use super::container::{place, replaces};
 use super::describer::{Describer, Reported};
 use crate::api::canonical::SERIALIZE;
 use crate::api::schemars_attr::FieldAttrs;
-use crate::api::types::{Refusal, Scope};
+use crate::api::types::{Refusal, TypeScope};
 use crate::api::value::Val;
 
 impl Describer<'_> {
     pub(in crate::api) fn fields(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         bounds: &[WherePredicate],
         fields: &[ast::Field<'_>],
         container_default: &SerdeDefault,
-    ) -> Result<Vec<Field>, Reported> {
+    ) -> Result<Vec<SchemaField>, Reported> {
         let mut described = Vec::new();
         let mut complete = true;
         let mut whole = None;
@@ -52,7 +52,7 @@ impl Describer<'_> {
     }
 
     /// The values of the fields if the whole struct has a default.
-    fn container_default(&mut self, scope: &Scope, default: &SerdeDefault) -> Result<Vec<Val>, Reported> {
+    fn container_default(&mut self, scope: &TypeScope, default: &SerdeDefault) -> Result<Vec<Val>, Reported> {
         let this = scope.this.ok_or(Reported)?;
         let item = self.types.user(this).ok_or(Reported)?.item;
         let ident = self.types.derive_input(item).ok_or(Reported)?.ident;
@@ -74,11 +74,11 @@ impl Describer<'_> {
 
     pub(super) fn field(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         bounds: &[WherePredicate],
         field: &ast::Field<'_>,
         container: Option<ContainerDefault>,
-    ) -> Result<Field, Reported> {
+    ) -> Result<SchemaField, Reported> {
         let name = field.attrs.name().deserialize_name().value.clone();
         let named = field.original.ident.is_some();
         if named && !field.attrs.flatten() {
@@ -93,12 +93,12 @@ impl Describer<'_> {
 
     fn field_inner(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         bounds: &[WherePredicate],
         field: &ast::Field<'_>,
         name: String,
         container: Option<ContainerDefault>,
-    ) -> Result<Field, Reported> {
+    ) -> Result<SchemaField, Reported> {
         let attributes = &field.original.attrs;
         let (FieldAttrs { common, constraints }, clean) = self.schemars_attrs(scope, attributes);
         if !clean && replaces(attributes) {
@@ -123,7 +123,7 @@ impl Describer<'_> {
         } else {
             self.default(scope, bounds, field, declared, container)
         };
-        let field = Field {
+        let field = SchemaField {
             name,
             ty: ty?,
             has_default,
@@ -141,7 +141,7 @@ impl Describer<'_> {
     /// The `default` of a field, if its schema has one.
     fn default(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         bounds: &[WherePredicate],
         field: &ast::Field<'_>,
         ty: TypeId,

@@ -9,22 +9,22 @@ use syn::{Attribute, DeriveInput, Expr, Fields};
 
 use crate::diagnostic::Code;
 use crate::schema::Validated;
-use crate::schema::release::Change;
+use crate::schema::release::ReleaseChange;
 
 use super::describer::{Describer, Reported};
 use crate::api::kube_attr::{KubeSchemaAttrs, KubeSchemaFieldAttrs};
 use crate::api::kube_schema::hidden_name;
-use crate::api::types::{Refusal, Scope};
+use crate::api::types::{Refusal, TypeScope};
 
 impl Describer<'_> {
     /// The name that `KubeSchema` gives the schema of a type.
     pub(super) fn kube_schema_name(&self, ident: &str) -> String {
-        let suffix = if self.types.graph.releases.has(Change::RootTitle) { "" } else { "Validated" };
+        let suffix = if self.types.graph.releases.has(ReleaseChange::RootTitle) { "" } else { "Validated" };
         format!("{ident}{suffix}")
     }
 
     /// Reads `#[x_kube(…)]` and keeps the other attributes that `KubeSchema` passes on.
-    pub(super) fn kube_schema(&mut self, scope: &Scope, input: &mut DeriveInput) -> Result<Validated, Reported> {
+    pub(super) fn kube_schema(&mut self, scope: &TypeScope, input: &mut DeriveInput) -> Result<Validated, Reported> {
         use darling::{FromDeriveInput as _, FromField as _};
         let mut clean = true;
         if let Some(name) = hidden_name(input) {
@@ -85,7 +85,7 @@ impl Describer<'_> {
     }
 
     /// Evaluates all rules, also after a refused one.
-    pub(super) fn rules(&mut self, scope: &Scope, expressions: &[Expr]) -> Result<Vec<Rule>, Reported> {
+    pub(super) fn rules(&mut self, scope: &TypeScope, expressions: &[Expr]) -> Result<Vec<Rule>, Reported> {
         let rules: Vec<Result<Rule, Reported>> =
             expressions.iter().map(|expr| self.reported(|eval| eval.rule(scope, expr))).collect();
         rules.into_iter().collect()

@@ -12,20 +12,20 @@ use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta, Token};
 
 use crate::api::canonical::CUSTOM_RESOURCE;
 use crate::api::custom_resource::{Api, plural};
-use crate::api::items::{Derive, derives};
+use crate::api::items::{DeriveItem, derives};
 use crate::api::kube_attr::{KubeAttrs, PrintColumns, SchemaMode};
 use crate::api::schemars_attr::CommonAttrs;
-use crate::api::types::{Refusal, Scope};
+use crate::api::types::{Refusal, TypeScope};
 use crate::diagnostic::{Code, Origin};
 use crate::k8s;
 use crate::schema::known;
-use crate::schema::release::Change;
-use crate::schema::{Constraints, Container, Field, Meta, Shape, TypeId, Unknown, Validated};
+use crate::schema::release::ReleaseChange;
+use crate::schema::{Constraints, Container, Meta, SchemaField, SchemaShape, TypeId, Unknown, Validated};
 use crate::source::ItemRef;
 
 use super::describer::{Describer, Reported};
 
-pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef) -> Result<Api, Reported> {
+pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &TypeScope, item: ItemRef) -> Result<Api, Reported> {
     let tree = describer.tree;
     let input = describer.types.derive_input(item).ok_or(Reported)?;
     if let Some(cfg) = tree.unknown_cfg(item) {
@@ -54,7 +54,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
     if attrs.schema.is_some_and(|mode| mode != SchemaMode::Derived) {
         let derive = derives(tree, scope.module, &input.attrs);
         let derive =
-            derive.iter().find(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == CUSTOM_RESOURCE));
+            derive.iter().find(|(_, derive)| matches!(derive, DeriveItem::Resolved(path) if path == CUSTOM_RESOURCE));
         let above = derive.map_or(0, |(position, _)| *position);
         describer.attribute_macros(scope, &input.attrs[..above]);
     }
@@ -68,7 +68,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
     // Earlier releases of the derive insert them into JSON unchanged.
     if let Some(path) =
         attrs.selectable.iter().find(|path| path.contains(['"', '\\']) || path.contains(char::is_control))
-        && !releases.has(Change::AbsentLists)
+        && !releases.has(ReleaseChange::AbsentLists)
     {
         let message = format!("kube-derive before 4.2.0 makes something else of the selectable path `{path}`");
         describer.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
@@ -119,7 +119,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
 }
 
 /// Checks spec and status of a resource with an invalid `#[kube(…)]`, unless the resource may have no schema.
-fn look_at_types(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef, input: &DeriveInput) {
+fn look_at_types(describer: &mut Describer<'_>, scope: &TypeScope, item: ItemRef, input: &DeriveInput) {
     let Some(resource) = k8s::custom_resource(describer.tree, item) else { return };
     if resource.own_schema {
         return;
@@ -134,12 +134,17 @@ fn look_at_types(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef, in
 }
 
 /// The printer columns that a release of kube generates from the attribute.
-fn columns(describer: &mut Describer<'_>, scope: &Scope, input: &DeriveInput, attrs: Vec<PrintColumns>) -> Vec<Column> {
+fn columns(
+    describer: &mut Describer<'_>,
+    scope: &TypeScope,
+    input: &DeriveInput,
+    attrs: Vec<PrintColumns>,
+) -> Vec<Column> {
     let mut columns = Vec::new();
     for column in attrs {
         match column {
             PrintColumns::One(column) => columns.push(column),
-            PrintColumns::Several(several, why) if describer.types.graph.releases.has(Change::OneColumn) => {
+            PrintColumns::Several(several, why) if describer.types.graph.releases.has(ReleaseChange::OneColumn) => {
                 let message = format!("{why}; one `printcolumn` is one column, of which {} are here", several.len());
                 describer.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
             }
@@ -152,7 +157,7 @@ fn columns(describer: &mut Describer<'_>, scope: &Scope, input: &DeriveInput, at
 /// The type that the derive generates: a struct of spec and status. Metadata is handled separately.
 fn root_type(
     describer: &mut Describer<'_>,
-    scope: &Scope,
+    scope: &TypeScope,
     input: &DeriveInput,
     attrs: &KubeAttrs,
     name: String,
@@ -186,7 +191,7 @@ fn root_type(
     }
     describer.use_type(spec, (scope.module, input.ident.span()));
     describer.path.truncate(1);
-    fields.push(Field { flatten: attrs.no_spec, ..field("spec", spec) });
+    fields.push(SchemaField { flatten: attrs.no_spec, ..field("spec", spec) });
     if let Some(path) = &attrs.status {
         describer.path.push("status".to_owned());
         let status = describer.evaluate(|eval| eval.path_ty(scope, path));
@@ -206,7 +211,7 @@ fn root_type(
         },
         inline: validated,
         name,
-        shape: Shape::Struct(fields, Unknown::Allow),
+        shape: SchemaShape::Struct(fields, Unknown::Allow),
         meta: meta?,
         validated: validated.then_some(Validated { rules: rules?, fields: Vec::new() }),
     };
@@ -229,8 +234,8 @@ pub(super) fn is_inert(meta: &SynMeta) -> bool {
         .any(|name| meta.path().is_ident(name))
 }
 
-fn field(name: &str, ty: TypeId) -> Field {
-    Field {
+fn field(name: &str, ty: TypeId) -> SchemaField {
+    SchemaField {
         name: name.to_owned(),
         ty,
         has_default: false,

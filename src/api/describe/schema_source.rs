@@ -6,7 +6,7 @@ use crate::diagnostic::Code;
 
 use super::describer::{Describer, Reported};
 use crate::api::canonical::{CUSTOM_RESOURCE, DEFAULT, JSON_SCHEMA, KUBE_SCHEMA, SERIALIZE};
-use crate::api::items::Derive;
+use crate::api::items::DeriveItem;
 use crate::api::types::{Refusal, Use, UserType};
 
 impl Describer<'_> {
@@ -20,7 +20,7 @@ impl Describer<'_> {
         let scope = &user.scope;
         let derives = self.types.derives(user.item);
         let resolved = |path: &str| {
-            derives.iter().rev().find(|(_, derive)| matches!(derive, Derive::Resolved(found) if found == path))
+            derives.iter().rev().find(|(_, derive)| matches!(derive, DeriveItem::Resolved(found) if found == path))
         };
         let (source, position) = match (resolved(JSON_SCHEMA), resolved(KUBE_SCHEMA)) {
             (Some((position, _)), None) => (SchemaSource::JsonSchema, *position),
@@ -31,7 +31,7 @@ impl Describer<'_> {
             }
             (None, None) => {
                 let named = derives.iter().find_map(|(_, derive)| match derive {
-                    Derive::Unresolved(text, span) if text.contains("Schema") => Some((text.clone(), *span)),
+                    DeriveItem::Unresolved(text, span) if text.contains("Schema") => Some((text.clone(), *span)),
                     _ => None,
                 });
                 if named.is_none() && !self.types.schemas_by_hand(self.tree.impls(user.item)).is_empty() {
@@ -53,8 +53,8 @@ impl Describer<'_> {
         let last = derives
             .iter()
             .filter(|(_, derive)| match derive {
-                Derive::Resolved(path) => matches!(path.as_str(), SERIALIZE | DEFAULT | CUSTOM_RESOURCE),
-                Derive::Unresolved(..) => false,
+                DeriveItem::Resolved(path) => matches!(path.as_str(), SERIALIZE | DEFAULT | CUSTOM_RESOURCE),
+                DeriveItem::Unresolved(..) => false,
             })
             .map(|(position, _)| *position)
             .fold(position, usize::max);

@@ -9,11 +9,11 @@ use crate::source::macros::{any, is_punct};
 
 use super::evaluator::{Env, Eval, Evaluator};
 use super::schema_code::Locals;
-use crate::api::types::Scope;
+use crate::api::types::TypeScope;
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
-    pub(super) fn block(&mut self, scope: &Scope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
+    pub(super) fn block(&mut self, scope: &TypeScope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
         self.spend(scope, block, env.values().map(Val::weight).sum())?;
         let (mut env, mut own) = (env.clone(), Locals::new());
         let Some((last, before)) = block.stmts.split_last() else { return Ok(Val::Unit) };
@@ -43,7 +43,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Binds `let name = …;`, and returns the name.
-    fn local(&mut self, scope: &Scope, env: &mut Env, local: &syn::Local) -> Eval<String> {
+    fn local(&mut self, scope: &TypeScope, env: &mut Env, local: &syn::Local) -> Eval<String> {
         let (pat, ty) = match &local.pat {
             Pat::Type(typed) => (&*typed.pat, Some(self.ty(scope, &typed.ty))),
             pat => (pat, None),

@@ -8,16 +8,16 @@ use syn::{Expr, ExprCall, Fields, FnArg, GenericArgument, Item, Pat, Path, Signa
 use crate::schema::TypeId;
 
 use super::block::has_cfg;
-use super::evaluator::{Env, Eval, Evaluator, Function, Target};
+use super::evaluator::{Env, Eval, EvalFunction, EvalTarget, Evaluator};
 use super::syntax::{call_of, generic_default, has_arguments, owner_type, parameter};
 use crate::api::item_attrs::rewrites;
-use crate::api::types::Scope;
+use crate::api::types::TypeScope;
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
     /// Returns true if a path names a generic type of the user without its arguments. An alias does not count, because it may
     /// have the arguments.
-    fn leaves_out_arguments(&self, scope: &Scope, path: &Path, id: TypeId) -> bool {
+    fn leaves_out_arguments(&self, scope: &TypeScope, path: &Path, id: TypeId) -> bool {
         let is_generic = self.types.user(id).is_some_and(|user| !user.scope.generics.is_empty());
         let Some(syn::Type::Path(owner)) = owner_type(path).filter(|_| is_generic && !has_arguments(path)) else {
             return false;
@@ -25,7 +25,7 @@ impl Evaluator<'_, '_> {
         self.types.names(scope, &owner.path, id)
     }
 
-    pub(super) fn call(&mut self, scope: &Scope, env: &Env, call: &ExprCall, ty: Option<TypeId>) -> Eval {
+    pub(super) fn call(&mut self, scope: &TypeScope, env: &Env, call: &ExprCall, ty: Option<TypeId>) -> Eval {
         let Expr::Path(function) = &*call.func else { return self.unsupported(scope, call) };
         if let Some(name) = self.schema_name_call(scope, call) {
             return Ok(Val::Str(name));
@@ -42,16 +42,16 @@ impl Evaluator<'_, '_> {
         }
         // A generic type takes its arguments from the expected type.
         let asked = ty.filter(|id| self.types.shape(*id).is_some() && self.types.names(scope, &function.path, *id));
-        let asked = asked.map(Target::Itself).or_else(|| self.expected_variant(scope, &function.path, ty));
+        let asked = asked.map(EvalTarget::Itself).or_else(|| self.expected_variant(scope, &function.path, ty));
         match asked.or_else(|| self.value_path(scope, &function.path)) {
-            Some(Target::Foreign(path)) => self.foreign_call(scope, env, call, &path, &function.path, ty),
-            Some(Target::Itself(id)) => match self.types.shape(id).cloned() {
+            Some(EvalTarget::Foreign(path)) => self.foreign_call(scope, env, call, &path, &function.path, ty),
+            Some(EvalTarget::Itself(id)) => match self.types.shape(id).cloned() {
                 Some(fields @ Fields::Unnamed(_)) => {
                     Ok(Val::Struct(id, self.constructor(scope, env, call, id, &fields, &arguments)?))
                 }
                 _ => self.unsupported(scope, call),
             },
-            Some(Target::Member(id, name)) => {
+            Some(EvalTarget::Member(id, name)) => {
                 if let Some((index, fields)) = self.types.variant(id, &name) {
                     let fields = fields.clone();
                     return Ok(Val::Variant(id, index, self.constructor(scope, env, call, id, &fields, &arguments)?));
@@ -71,10 +71,10 @@ impl Evaluator<'_, '_> {
                     None => self.unsupported(scope, call),
                 }
             }
-            Some(Target::Item(item)) => match self.tree.item(item) {
+            Some(EvalTarget::Item(item)) => match self.tree.item(item) {
                 Item::Fn(found) if self.tree.unknown_cfg(item).is_none() && !rewrites(&found.attrs) => {
                     let (sig, block) = (found.sig.clone(), (*found.block).clone());
-                    let found = Function { sig, block, scope: Scope::module(self.tree.module(item)) };
+                    let found = EvalFunction { sig, block, scope: TypeScope::module(self.tree.module(item)) };
                     let found = self.turbofish(scope, &function.path, found);
                     self.function(scope, env, call, &found, &arguments)
                 }
@@ -85,7 +85,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Binds the type parameters of a generic function to the arguments of `path::<A>`.
-    pub(super) fn turbofish(&mut self, scope: &Scope, path: &Path, function: Function) -> Function {
+    pub(super) fn turbofish(&mut self, scope: &TypeScope, path: &Path, function: EvalFunction) -> EvalFunction {
         let Some(syn::PathArguments::AngleBracketed(list)) = path.segments.last().map(|last| &last.arguments) else {
             return function;
         };
@@ -103,13 +103,13 @@ impl Evaluator<'_, '_> {
         for (name, argument) in parameters.into_iter().zip(given) {
             generics.insert(name, self.ty(scope, argument));
         }
-        let inner = Scope { generics: Rc::new(generics), ..function.scope };
-        Function { scope: inner, ..function }
+        let inner = TypeScope { generics: Rc::new(generics), ..function.scope };
+        EvalFunction { scope: inner, ..function }
     }
 
     fn constructor(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         env: &Env,
         call: &ExprCall,
         id: TypeId,
@@ -125,13 +125,13 @@ impl Evaluator<'_, '_> {
 
     fn function(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         env: &Env,
         call: &impl ToTokens,
-        function: &Function,
+        function: &EvalFunction,
         arguments: &[&Expr],
     ) -> Eval {
-        let Function { sig, scope: inner, .. } = function;
+        let EvalFunction { sig, scope: inner, .. } = function;
         if !self.is_bound(sig, inner) || sig.inputs.len() != arguments.len() {
             return self.unsupported(scope, call);
         }
@@ -146,12 +146,12 @@ impl Evaluator<'_, '_> {
 
     pub(super) fn invoke(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         call: &impl ToTokens,
-        function: &Function,
+        function: &EvalFunction,
         values: Vec<Val>,
     ) -> Eval {
-        let Function { sig, block, scope: inner } = function;
+        let EvalFunction { sig, block, scope: inner } = function;
         if !self.is_bound(sig, inner) || sig.inputs.len() != values.len() {
             return self.unsupported(scope, call);
         }
@@ -184,7 +184,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Returns true if the type parameters of a function stand for known types, and their bounds add no methods of the user.
-    pub(super) fn is_bound(&self, sig: &Signature, inner: &Scope) -> bool {
+    pub(super) fn is_bound(&self, sig: &Signature, inner: &TypeScope) -> bool {
         sig.asyncness.is_none()
             && sig.generics.params.iter().filter_map(parameter).all(|name| inner.generics.contains_key(&name))
             && self.types.has_plain_bounds(inner, sig)
@@ -192,7 +192,7 @@ impl Evaluator<'_, '_> {
 
     pub(super) fn list<'e>(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         env: &Env,
         items: impl Iterator<Item = &'e Expr>,
         element: Option<TypeId>,
@@ -201,7 +201,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates a function without parameters, as `#[serde(default = "path")]` calls it.
-    pub(in crate::api) fn call_path(&mut self, scope: &Scope, path: &syn::ExprPath, ty: TypeId) -> Eval {
+    pub(in crate::api) fn call_path(&mut self, scope: &TypeScope, path: &syn::ExprPath, ty: TypeId) -> Eval {
         self.call(scope, &Env::new(), &call_of(path.clone(), None), Some(ty))
     }
 }

@@ -10,18 +10,18 @@ use crate::schema::Merge;
 use crate::source::{Namespace, Resolution};
 
 use super::evaluator::{Env, Eval, Evaluator};
-use crate::api::types::{Refusal, Scope};
+use crate::api::types::{Refusal, TypeScope};
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
-    fn unknown_rule<T>(&self, scope: &Scope, expr: &impl ToTokens) -> Eval<T> {
+    fn unknown_rule<T>(&self, scope: &TypeScope, expr: &impl ToTokens) -> Eval<T> {
         let message = format!("cannot read the rule `{}` without running code", self.types.text(scope, expr));
         Err(Refusal::new(Code::Expression, scope, expr.to_token_stream().span(), message)
             .help("write a string, a pair of strings, or `Rule::new(…)` with literals"))
     }
 
     /// Evaluates a text argument of a rule.
-    fn rule_text(&mut self, scope: &Scope, expr: &Expr) -> Eval<String> {
+    fn rule_text(&mut self, scope: &TypeScope, expr: &Expr) -> Eval<String> {
         let string = self.types.string();
         match self.eval(scope, &Env::new(), expr, string)? {
             Val::Str(text) => Ok(text),
@@ -30,7 +30,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates a rule in an attribute.
-    pub(in crate::api) fn rule(&mut self, scope: &Scope, expr: &Expr) -> Eval<Rule> {
+    pub(in crate::api) fn rule(&mut self, scope: &TypeScope, expr: &Expr) -> Eval<Rule> {
         match expr {
             Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => self.rule(scope, expr),
             Expr::Tuple(pair) if pair.elems.len() == 2 => {
@@ -56,7 +56,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates a method call on a rule.
-    fn modified_rule(&mut self, scope: &Scope, rule: Rule, call: &ExprMethodCall) -> Eval<Rule> {
+    fn modified_rule(&mut self, scope: &TypeScope, rule: Rule, call: &ExprMethodCall) -> Eval<Rule> {
         let (Some(argument), 1) = (call.args.first(), call.args.len()) else { return self.unknown_rule(scope, call) };
         Ok(match call.method.to_string().as_str() {
             "message" => match argument {
@@ -94,7 +94,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Returns true if a path names an item of a kube-core type. The code of the derive imports these types.
-    fn means(&self, scope: &Scope, expr: &Expr, owner: &str, name: &str) -> bool {
+    fn means(&self, scope: &TypeScope, expr: &Expr, owner: &str, name: &str) -> bool {
         let Expr::Path(path) = expr else { return false };
         let short = path.path.segments.iter().map(|segment| segment.ident.to_string()).eq([owner, name]);
         short && path.qself.is_none() && path.path.leading_colon.is_none()
@@ -103,7 +103,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates a merge strategy such as `ListMerge::Map(vec!["key".into()])`.
-    pub(in crate::api) fn merge_strategy(&mut self, scope: &Scope, expr: &Expr) -> Eval<Merge> {
+    pub(in crate::api) fn merge_strategy(&mut self, scope: &TypeScope, expr: &Expr) -> Eval<Merge> {
         let strategy = match expr {
             Expr::Call(call) if self.means(scope, &call.func, "ListMerge", "Map") && call.args.len() == 1 => {
                 let keys = self.types.string().and_then(|string| self.types.list_of(string));

@@ -11,17 +11,17 @@ use crate::schema::TypeId;
 use crate::source::{Namespace, Resolution};
 
 use super::block::has_cfg;
-use super::evaluator::{Env, Eval, Evaluator, Function, Target};
+use super::evaluator::{Env, Eval, EvalFunction, EvalTarget, Evaluator};
 use crate::api::canonical::{DEREF, PARTIAL_EQ};
 use crate::api::item_attrs::rewrites;
-use crate::api::types::Scope;
+use crate::api::types::TypeScope;
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
     /// Evaluates `path(&value)`, as `#[serde(skip_serializing_if = "path")]` calls it with a field of type `ty`.
     pub(in crate::api) fn test_path(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         path: &syn::ExprPath,
         value: &Val,
         ty: TypeId,
@@ -29,12 +29,12 @@ impl Evaluator<'_, '_> {
         self.called_with(scope, path, value, ty).map_err(|refusal| refusal.help(HELP))
     }
 
-    fn called_with(&mut self, scope: &Scope, path: &syn::ExprPath, value: &Val, ty: TypeId) -> Eval<bool> {
+    fn called_with(&mut self, scope: &TypeScope, path: &syn::ExprPath, value: &Val, ty: TypeId) -> Eval<bool> {
         if path.qself.is_some() {
             return self.unsupported(scope, path);
         }
         match self.value_path(scope, &path.path) {
-            Some(Target::Foreign(found)) => {
+            Some(EvalTarget::Foreign(found)) => {
                 let known = PLAIN.contains(&found[0].as_str());
                 let answer = match (found.join("::").as_str(), value) {
                     ("std::ops::Not::not", Val::Bool(value)) => Some(!value),
@@ -42,18 +42,19 @@ impl Evaluator<'_, '_> {
                 };
                 self.or_unsupported(scope, path, answer)
             }
-            Some(Target::Item(item)) => {
+            Some(EvalTarget::Item(item)) => {
                 let tree = self.tree;
                 let Item::Fn(function) = tree.item(item) else { return self.unsupported(scope, path) };
-                let inner = Scope::module(tree.module(item));
+                let inner = TypeScope::module(tree.module(item));
                 let usable = tree.unknown_cfg(item).is_none() && !rewrites(&function.attrs);
                 let Some(inner) = inferred(&function.sig, ty, inner).filter(|_| usable) else {
                     return self.unsupported(scope, path);
                 };
-                let function = Function { sig: function.sig.clone(), block: (*function.block).clone(), scope: inner };
+                let function =
+                    EvalFunction { sig: function.sig.clone(), block: (*function.block).clone(), scope: inner };
                 self.condition(scope, path, &function, value)
             }
-            Some(Target::Member(id, name)) => match self.own_function(id, &name) {
+            Some(EvalTarget::Member(id, name)) => match self.own_function(id, &name) {
                 Some(function) => self.condition(scope, path, &function, value),
                 None => self.unsupported(scope, path),
             },
@@ -62,8 +63,8 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates a user-defined condition for a value.
-    fn condition(&mut self, scope: &Scope, at: &impl ToTokens, function: &Function, value: &Val) -> Eval<bool> {
-        let Function { sig, block, scope: inner } = function;
+    fn condition(&mut self, scope: &TypeScope, at: &impl ToTokens, function: &EvalFunction, value: &Val) -> Eval<bool> {
+        let EvalFunction { sig, block, scope: inner } = function;
         let (name, of) = match sig.inputs.first() {
             Some(FnArg::Receiver(receiver)) if matches!(receiver.kind, syn::ReceiverKind::Reference(..)) => {
                 ("self".to_owned(), inner.this)
@@ -90,7 +91,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn holds(&mut self, scope: &Scope, subject: &Subject<'_>, expr: &Expr) -> Eval<bool> {
+    fn holds(&mut self, scope: &TypeScope, subject: &Subject<'_>, expr: &Expr) -> Eval<bool> {
         self.spend(scope, expr, subject.weight())?;
         let answer = match expr {
             Expr::Path(_) | Expr::Field(_) => subject.flag(self, expr),
@@ -183,7 +184,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates one side of a comparison: a part of the subject, or a value with the type of the `other` side.
-    fn operand(&mut self, scope: &Scope, expr: &Expr, part: Option<&Val>, other: Option<&Val>) -> Eval {
+    fn operand(&mut self, scope: &TypeScope, expr: &Expr, part: Option<&Val>, other: Option<&Val>) -> Eval {
         if let Some(value) = part {
             return Ok(value.clone());
         }
@@ -203,7 +204,7 @@ impl Evaluator<'_, '_> {
     /// Matches the value at `matched` against a pattern and its guard. Returns the subject with the bindings of the pattern.
     fn fits<'v>(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         subject: &Subject<'v>,
         matched: &Expr,
         pattern: &Pat,
@@ -223,7 +224,7 @@ impl Evaluator<'_, '_> {
 
     fn fits_pattern<'v>(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         pattern: &Pat,
         value: &'v Val,
         bound: &mut Subject<'v>,
@@ -275,7 +276,7 @@ impl Evaluator<'_, '_> {
                 self.fits_path(scope, &inner.path, &parts, value, bound)
             }
             Pat::Struct(inner) => {
-                let Some(Target::Member(id, name)) = self.value_path(scope, &inner.path) else { return None };
+                let Some(EvalTarget::Member(id, name)) = self.value_path(scope, &inner.path) else { return None };
                 let (_, fields) = self.types.variant(id, &name)?;
                 let position = |member: &Member| match member {
                     Member::Named(name) => fields.iter().position(|field| field.ident.as_ref() == Some(name)),
@@ -290,7 +291,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates a literal or constant in a pattern.
-    fn limit(&mut self, scope: &Scope, expr: &Expr, value: &Val) -> Option<Val> {
+    fn limit(&mut self, scope: &TypeScope, expr: &Expr, value: &Val) -> Option<Val> {
         let ty = self.float(value);
         self.eval(scope, &Env::new(), expr, ty).ok()
     }
@@ -298,7 +299,7 @@ impl Evaluator<'_, '_> {
     /// Matches a variant with patterns for some of its fields.
     fn fits_path<'v>(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         path: &syn::Path,
         parts: &[(usize, &Pat)],
         value: &'v Val,
@@ -312,7 +313,7 @@ impl Evaluator<'_, '_> {
             fits.map(|fits| !fits.contains(&false))
         };
         match (self.value_path(scope, path)?, value) {
-            (Target::Member(id, name), Val::Variant(of, index, values)) => {
+            (EvalTarget::Member(id, name), Val::Variant(of, index, values)) => {
                 let item = |id: TypeId| self.types.user(id).map(|user| user.item);
                 let (wanted, _) = self.types.variant(id, &name)?;
                 if item(id).is_none() || item(id) != item(*of) {
@@ -320,7 +321,7 @@ impl Evaluator<'_, '_> {
                 }
                 if wanted == *index { all(self, values) } else { Some(false) }
             }
-            (Target::Foreign(path), value) => match (path.last().map(String::as_str), value) {
+            (EvalTarget::Foreign(path), value) => match (path.last().map(String::as_str), value) {
                 (Some("None"), Val::None) => Some(true),
                 (Some("None"), Val::Some(_)) | (Some("Some"), Val::None) => Some(false),
                 (Some("Some"), Val::Some(inner)) => all(self, std::slice::from_ref(inner)),
@@ -437,14 +438,14 @@ impl<'v> Subject<'v> {
 }
 
 /// Returns the scope of a condition `fn(&T) -> …` for values of type `ty`. `T` must be its only type parameter.
-fn inferred(sig: &Signature, ty: TypeId, scope: Scope) -> Option<Scope> {
+fn inferred(sig: &Signature, ty: TypeId, scope: TypeScope) -> Option<TypeScope> {
     let mut parameters = sig.generics.type_params();
     let Some(parameter) = parameters.next() else { return Some(scope) };
     let Some(FnArg::Typed(input)) = sig.inputs.first() else { return None };
     let is_it = matches!(&*input.ty, syn::Type::Reference(of)
         if matches!(&*of.elem, syn::Type::Path(path) if path.path.is_ident(&parameter.ident)));
     let generics = Rc::new([(parameter.ident.to_string(), ty)].into());
-    (is_it && parameters.next().is_none()).then_some(Scope { generics, ..scope })
+    (is_it && parameters.next().is_none()).then_some(TypeScope { generics, ..scope })
 }
 
 /// Compares two numbers or characters; `None` for other values.

@@ -9,19 +9,19 @@ use syn::spanned::Spanned as _;
 
 use crate::diagnostic::Code;
 use crate::schema::TypeId;
-use crate::schema::known::Kind;
+use crate::schema::known::ValueKind;
 use crate::source::ItemRef;
 
 use super::evaluator::{Eval, Evaluator};
 use crate::api::canonical::DEFAULT;
-use crate::api::types::{Refusal, Scope};
+use crate::api::types::{Refusal, TypeScope};
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
     /// Evaluates `<T>::default()`. An inherent function of this name takes precedence.
     pub(in crate::api) fn default_called(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         ty: &syn::Type,
         at: &impl ToTokens,
         id: TypeId,
@@ -36,7 +36,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates the `default` of the trait.
-    pub(super) fn default_of(&mut self, scope: &Scope, at: &impl ToTokens, id: TypeId) -> Eval {
+    pub(super) fn default_of(&mut self, scope: &TypeScope, at: &impl ToTokens, id: TypeId) -> Eval {
         // The lookup of fields by name costs work.
         self.spend(scope, at, 20)?;
         if let Some((known, arguments)) = self.types.known(id) {
@@ -45,8 +45,8 @@ impl Evaluator<'_, '_> {
             }
             return match known.kind {
                 kind if kind.is_transparent() => self.default_of(scope, at, arguments[0]),
-                Kind::Array(length) => Ok(Val::Seq(vec![self.default_of(scope, at, arguments[0])?; length])),
-                Kind::Tuple(_) => {
+                ValueKind::Array(length) => Ok(Val::Seq(vec![self.default_of(scope, at, arguments[0])?; length])),
+                ValueKind::Tuple(_) => {
                     let values: Eval<Vec<Val>> =
                         arguments.iter().map(|argument| self.default_of(scope, at, *argument)).collect();
                     values.map(Val::Seq)
@@ -78,7 +78,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    fn derived_default(&mut self, scope: &Scope, at: &impl ToTokens, id: TypeId, item: ItemRef) -> Eval {
+    fn derived_default(&mut self, scope: &TypeScope, at: &impl ToTokens, id: TypeId, item: ItemRef) -> Eval {
         let tree = self.tree;
         match tree.item(item) {
             Item::Struct(item) => {
@@ -97,24 +97,24 @@ impl Evaluator<'_, '_> {
 }
 
 /// Returns the default of a type whose default does not depend on its arguments.
-pub(super) fn plain_default(kind: Kind) -> Option<Val> {
+pub(super) fn plain_default(kind: ValueKind) -> Option<Val> {
     Some(match kind {
-        Kind::Bool => Val::Bool(false),
-        Kind::Char => Val::Char('\0'),
-        Kind::Integer(..) => Val::Int(0),
-        Kind::F32 => Val::F32(0.0),
-        Kind::F64 => Val::F64(0.0),
-        Kind::String | Kind::Str => Val::Str(String::new()),
+        ValueKind::Bool => Val::Bool(false),
+        ValueKind::Char => Val::Char('\0'),
+        ValueKind::Integer(..) => Val::Int(0),
+        ValueKind::F32 => Val::F32(0.0),
+        ValueKind::F64 => Val::F64(0.0),
+        ValueKind::String | ValueKind::Str => Val::Str(String::new()),
         // A path does not have the methods of a text.
-        Kind::Path => Val::Json("".into()),
-        Kind::Duration => Val::Duration(Duration::ZERO),
-        Kind::Option => Val::None,
-        Kind::Phantom | Kind::Tuple(0) => Val::Unit,
-        Kind::Json => Val::Json(Value::Null),
-        Kind::Uuid => Val::Json(uuid::Uuid::nil().to_string().into()),
-        Kind::Slice | Kind::Array(0) => Val::Seq(Vec::new()),
+        ValueKind::Path => Val::Json("".into()),
+        ValueKind::Duration => Val::Duration(Duration::ZERO),
+        ValueKind::Option => Val::None,
+        ValueKind::Phantom | ValueKind::Tuple(0) => Val::Unit,
+        ValueKind::Json => Val::Json(Value::Null),
+        ValueKind::Uuid => Val::Json(uuid::Uuid::nil().to_string().into()),
+        ValueKind::Slice | ValueKind::Array(0) => Val::Seq(Vec::new()),
         kind if kind.is_list() || kind.is_set() => Val::Seq(Vec::new()),
-        kind if kind.is_map() || kind == Kind::JsonMap => Val::Map(Vec::new()),
+        kind if kind.is_map() || kind == ValueKind::JsonMap => Val::Map(Vec::new()),
         _ => return None,
     })
 }

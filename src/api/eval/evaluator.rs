@@ -6,7 +6,7 @@ use quote::ToTokens;
 use syn::spanned::Spanned as _;
 use syn::{Block, ImplItemFn, Path, Signature};
 
-use crate::api::types::{Refusal, Scope, Types, Use};
+use crate::api::types::{Refusal, TypeScope, Types, Use};
 use crate::api::value::Val;
 use crate::diagnostic::Code;
 use crate::schema::TypeId;
@@ -31,15 +31,15 @@ pub(in crate::api) struct Evaluator<'a, 't> {
 }
 
 /// A function and the scope of its code.
-pub(in crate::api) struct Function {
+pub(in crate::api) struct EvalFunction {
     pub(super) sig: Signature,
     pub(super) block: Block,
-    pub(super) scope: Scope,
+    pub(super) scope: TypeScope,
 }
 
-impl Function {
-    pub(in crate::api) fn of(function: &ImplItemFn, scope: &Scope) -> Self {
-        Function { sig: function.sig.clone(), block: function.block.clone(), scope: scope.clone() }
+impl EvalFunction {
+    pub(in crate::api) fn of(function: &ImplItemFn, scope: &TypeScope) -> Self {
+        EvalFunction { sig: function.sig.clone(), block: function.block.clone(), scope: scope.clone() }
     }
 }
 
@@ -59,19 +59,19 @@ impl<'a, 't> Evaluator<'a, 't> {
 }
 
 impl Evaluator<'_, '_> {
-    pub(in crate::api) fn unsupported<T>(&self, scope: &Scope, what: &impl ToTokens) -> Eval<T> {
+    pub(in crate::api) fn unsupported<T>(&self, scope: &TypeScope, what: &impl ToTokens) -> Eval<T> {
         let message = format!("cannot evaluate `{}` without running code", self.types.text(scope, what));
         Err(Refusal::new(Code::Expression, scope, what.to_token_stream().span(), message)
             .help("use literals, constants, or functions that only return them"))
     }
 
     /// Returns the value, or a refusal of `what`.
-    pub(super) fn or_unsupported<T>(&self, scope: &Scope, what: &impl ToTokens, value: Option<T>) -> Eval<T> {
+    pub(super) fn or_unsupported<T>(&self, scope: &TypeScope, what: &impl ToTokens, value: Option<T>) -> Eval<T> {
         value.map_or_else(|| self.unsupported(scope, what), Ok)
     }
 
     /// Returns a refusal for a path that does not resolve.
-    pub(super) fn unknown<T>(&self, scope: &Scope, what: &impl ToTokens, path: &Path) -> Eval<T> {
+    pub(super) fn unknown<T>(&self, scope: &TypeScope, what: &impl ToTokens, path: &Path) -> Eval<T> {
         match self.types.resolve_in(scope, path, Namespace::Values) {
             Resolution::Unresolved(why) if !scope.has_owner(path) => {
                 Err(Refusal::new(Code::Expression, scope, path.span(), why)
@@ -83,7 +83,7 @@ impl Evaluator<'_, '_> {
 
     /// Takes the cost of evaluating `what` from the budget. Each call may double the work: without a budget, a few lines
     /// would run for years or fill the memory.
-    pub(super) fn spend(&mut self, scope: &Scope, what: &impl ToTokens, cost: usize) -> Eval<()> {
+    pub(super) fn spend(&mut self, scope: &TypeScope, what: &impl ToTokens, cost: usize) -> Eval<()> {
         let left = self.budget.0.checked_sub(cost);
         self.budget.0 = left.unwrap_or_default();
         if left.is_some() { Ok(()) } else { self.unsupported(scope, what) }
@@ -97,7 +97,7 @@ pub(in crate::api) type Env = BTreeMap<String, Val>;
 const BUDGET: usize = 100_000;
 
 /// The target of a path in an expression.
-pub(in crate::api) enum Target {
+pub(in crate::api) enum EvalTarget {
     /// A constant, static or function.
     Item(ItemRef),
     /// The type itself: a unit or tuple struct, or `Self`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use syn::{Expr, ExprCall, Path};
 
-use crate::schema::known::Kind;
+use crate::schema::known::ValueKind;
 use crate::schema::{TypeId, known};
 
 use super::default_of::plain_default;
@@ -14,13 +14,13 @@ use super::schema_code::is_json_function;
 use super::serialize::integer;
 use super::syntax::{has_arguments, owner_type, unwrap};
 use crate::api::canonical::DEFAULT;
-use crate::api::types::{Info, Scope};
+use crate::api::types::{Info, TypeScope};
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
     pub(super) fn foreign_call(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         env: &Env,
         call: &ExprCall,
         path: &[String],
@@ -30,7 +30,7 @@ impl Evaluator<'_, '_> {
         let arguments: &[&Expr] = &call.args.iter().collect::<Vec<_>>();
         let path = path.join("::");
         let (of, function) = path.rsplit_once("::").unwrap_or(("", &path));
-        let owner = known::lookup(of).map_or(Kind::Other, |owner| owner.kind);
+        let owner = known::lookup(of).map_or(ValueKind::Other, |owner| owner.kind);
         let ty = match (owner_type(written), function) {
             (Some(written_of), "new" | "from") if ty.is_none() && has_arguments(written) => {
                 Some(self.ty(scope, &written_of))
@@ -38,8 +38,8 @@ impl Evaluator<'_, '_> {
             _ => ty,
         };
         match (owner, function, arguments) {
-            (Kind::Option, "Some", [value]) => {
-                let inner = self.types.argument(ty, |kind| kind == Kind::Option);
+            (ValueKind::Option, "Some", [value]) => {
+                let inner = self.types.argument(ty, |kind| kind == ValueKind::Option);
                 Ok(Val::Some(Box::new(self.eval(scope, env, value, inner)?)))
             }
             (_, "default", []) if of == DEFAULT => match ty {
@@ -47,18 +47,20 @@ impl Evaluator<'_, '_> {
                 None => self.unsupported(scope, call),
             },
             (_, _, [value]) if is_json_function(&path) => self.json_function(scope, env, call, &path, value, ty),
-            (Kind::JsonMap | Kind::Schema, "new" | "default", []) => Ok(Val::Json(Value::Object(Map::new()))),
-            (Kind::Cow, "Borrowed" | "Owned", [value]) => {
-                let inner = self.types.argument(ty, |kind| kind == Kind::Cow);
+            (ValueKind::JsonMap | ValueKind::Schema, "new" | "default", []) => Ok(Val::Json(Value::Object(Map::new()))),
+            (ValueKind::Cow, "Borrowed" | "Owned", [value]) => {
+                let inner = self.types.argument(ty, |kind| kind == ValueKind::Cow);
                 self.eval(scope, env, value, inner)
             }
-            (Kind::String | Kind::Cow | Kind::Path, "from", [value]) => match self.eval(scope, env, value, None)? {
-                // A path does not have the methods of a text.
-                Val::Str(path) if owner == Kind::Path => Ok(Val::Json(path.into())),
-                Val::Str(text) => Ok(Val::Str(text)),
-                _ => self.unsupported(scope, call),
-            },
-            (Kind::Duration, "from_secs" | "from_millis", [value]) => {
+            (ValueKind::String | ValueKind::Cow | ValueKind::Path, "from", [value]) => {
+                match self.eval(scope, env, value, None)? {
+                    // A path does not have the methods of a text.
+                    Val::Str(path) if owner == ValueKind::Path => Ok(Val::Json(path.into())),
+                    Val::Str(text) => Ok(Val::Str(text)),
+                    _ => self.unsupported(scope, call),
+                }
+            }
+            (ValueKind::Duration, "from_secs" | "from_millis", [value]) => {
                 let ty = self.types.primitive("u64");
                 let value = self.eval(scope, env, value, ty)?;
                 let whole = if let Val::Int(number) = value { u64::try_from(number).ok() } else { None };
@@ -66,7 +68,7 @@ impl Evaluator<'_, '_> {
                 self.or_unsupported(scope, call, whole.map(unit).map(Val::Duration))
             }
             (_, "new", [])
-                if matches!(owner, Kind::String | Kind::Path)
+                if matches!(owner, ValueKind::String | ValueKind::Path)
                     || owner.is_list()
                     || owner.is_set()
                     || owner.is_map() =>
@@ -74,17 +76,17 @@ impl Evaluator<'_, '_> {
                 self.or_unsupported(scope, call, plain_default(owner))
             }
             (_, "new", [value]) if owner.is_pointer() => {
-                let inner = self.types.argument(ty, Kind::is_pointer);
+                let inner = self.types.argument(ty, ValueKind::is_pointer);
                 self.eval(scope, env, value, inner)
             }
-            (Kind::Vec | Kind::List, "from" | "from_iter", [value]) => {
-                let element = self.types.argument(ty, Kind::is_list);
+            (ValueKind::Vec | ValueKind::List, "from" | "from_iter", [value]) => {
+                let element = self.types.argument(ty, ValueKind::is_list);
                 match unwrap(value) {
                     Expr::Array(array) => self.list(scope, env, array.elems.iter(), element).map(Val::Seq),
                     _ => self.unsupported(scope, call),
                 }
             }
-            (Kind::TreeMap | Kind::HashMap, "from" | "from_iter", [value]) => {
+            (ValueKind::TreeMap | ValueKind::HashMap, "from" | "from_iter", [value]) => {
                 let Expr::Array(array) = unwrap(value) else { return self.unsupported(scope, call) };
                 self.map_of(scope, env, array, ty)
             }
@@ -118,7 +120,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates `[(key, value)]` as a map, if a map is expected.
-    pub(super) fn map_of(&mut self, scope: &Scope, env: &Env, array: &syn::ExprArray, ty: Option<TypeId>) -> Eval {
+    pub(super) fn map_of(&mut self, scope: &TypeScope, env: &Env, array: &syn::ExprArray, ty: Option<TypeId>) -> Eval {
         let types = ty.and_then(|ty| self.types.known(ty)).filter(|(known, _)| known.kind.is_map());
         let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
         let mut entries = Vec::new();

@@ -8,26 +8,26 @@ use crate::schema::TypeId;
 use crate::source::ItemRef;
 
 use super::block::has_cfg;
-use super::evaluator::{Env, Eval, Evaluator, Function};
+use super::evaluator::{Env, Eval, EvalFunction, Evaluator};
 use crate::api::item_attrs::rewrites;
-use crate::api::types::{Info, Scope};
+use crate::api::types::{Info, TypeScope};
 
 impl<'t> Evaluator<'_, 't> {
     /// Returns the inherent function of this name.
-    pub(super) fn own_function(&mut self, id: TypeId, name: &str) -> Option<Function> {
+    pub(super) fn own_function(&mut self, id: TypeId, name: &str) -> Option<EvalFunction> {
         self.function_of(id, None, name)
     }
 
     /// Returns the function of this name in the type's `impl` of the trait with this canonical path.
-    pub(super) fn trait_function(&mut self, id: TypeId, canonical: &str, name: &str) -> Option<Function> {
+    pub(super) fn trait_function(&mut self, id: TypeId, canonical: &str, name: &str) -> Option<EvalFunction> {
         self.function_of(id, Some(canonical), name)
     }
 
-    fn function_of(&mut self, id: TypeId, of: Option<&str>, name: &str) -> Option<Function> {
+    fn function_of(&mut self, id: TypeId, of: Option<&str>, name: &str) -> Option<EvalFunction> {
         let (item, scope) =
             self.associated(id, of, |item| matches!(item, ImplItem::Fn(item) if item.sig.ident == name))?;
         let ImplItem::Fn(function) = item else { return None };
-        (!rewrites(&function.attrs)).then(|| Function::of(function, &scope))
+        (!rewrites(&function.attrs)).then(|| EvalFunction::of(function, &scope))
     }
 
     /// Evaluates an inherent constant of a type.
@@ -49,7 +49,7 @@ impl<'t> Evaluator<'_, 't> {
         id: TypeId,
         of: Option<&str>,
         is: impl Fn(&ImplItem) -> bool,
-    ) -> Option<(&'t ImplItem, Scope)> {
+    ) -> Option<(&'t ImplItem, TypeScope)> {
         let tree = self.tree;
         let mut found = None;
         for block in tree.impls(self.types.user(id)?.item).iter().copied() {
@@ -77,14 +77,14 @@ impl<'t> Evaluator<'_, 't> {
         if self.tree.unknown_cfg(block).is_some() {
             return BlockFor::Unknown;
         }
-        let module = Scope::module(self.tree.module(block));
+        let module = TypeScope::module(self.tree.module(block));
         let own = item.generics.params.iter().any(|param| !matches!(param, GenericParam::Lifetime(_)));
         if own {
             return BlockFor::Unknown;
         }
         let named = self.ty(&module, &item.self_ty);
         match self.types.info(named) {
-            _ if named == id => BlockFor::This(Scope { this: Some(id), ..module }),
+            _ if named == id => BlockFor::This(TypeScope { this: Some(id), ..module }),
             Info::User(_) => BlockFor::Other,
             _ => BlockFor::Unknown,
         }
@@ -94,7 +94,7 @@ impl<'t> Evaluator<'_, 't> {
 /// The target of an `impl` block, compared with one type.
 enum BlockFor {
     /// The type itself; the code of the block is read in this scope.
-    This(Scope),
+    This(TypeScope),
     /// Another type of the same item, with other arguments.
     Other,
     /// Only the compiler can tell.

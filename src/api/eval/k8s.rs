@@ -7,19 +7,25 @@ use syn::{ExprStruct, Member};
 use super::evaluator::{Env, Eval, Evaluator};
 use crate::api::k8s_source::K8sSource;
 use crate::api::k8s_types::head;
-use crate::api::types::Scope;
+use crate::api::types::TypeScope;
 use crate::api::value::Val;
 use crate::k8s;
 
 impl Evaluator<'_, '_> {
     /// Evaluates a struct literal of k8s-openapi, as serde writes it: fields with the value `None` are omitted.
-    pub(super) fn k8s_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, canonical: &[String]) -> Eval {
+    pub(super) fn k8s_literal(
+        &mut self,
+        scope: &TypeScope,
+        env: &Env,
+        literal: &ExprStruct,
+        canonical: &[String],
+    ) -> Eval {
         let Ok(dir) = self.types.k8s_sources(scope) else { return self.unsupported(scope, literal) };
         let found = k8s::generated_type(self.tree, &dir, &canonical[1..]);
         let Some(item) = found.as_ref().and_then(|found| found.item.as_ref()) else {
             return self.unsupported(scope, literal);
         };
-        let outside = Scope { k8s: Some(K8sSource { at: literal.span(), dir }), ..Scope::module(scope.module) };
+        let outside = TypeScope { k8s: Some(K8sSource { at: literal.span(), dir }), ..TypeScope::module(scope.module) };
         let id = self.types.k8s_type(&outside, literal.span(), canonical);
         let rest = match &literal.rest {
             Some(rest) => match self.eval(scope, env, rest, Some(id))? {

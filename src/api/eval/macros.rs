@@ -3,19 +3,19 @@
 use syn::punctuated::Punctuated;
 use syn::{Expr, Token};
 
-use crate::schema::known::Kind;
+use crate::schema::known::ValueKind;
 use crate::schema::{Recipe, TypeId};
 use crate::source::{Namespace, Resolution};
 
 use super::evaluator::{Env, Eval, Evaluator};
 use super::syntax::text_literal;
-use crate::api::types::Scope;
+use crate::api::types::TypeScope;
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
     pub(in crate::api) fn macro_call(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         env: &Env,
         expr: &Expr,
         mac: &syn::Macro,
@@ -26,7 +26,7 @@ impl Evaluator<'_, '_> {
         };
         match path.join("::").as_str() {
             "std::vec" => {
-                let element = self.types.argument(ty, Kind::is_list);
+                let element = self.types.argument(ty, ValueKind::is_list);
                 let Some(items) = expressions(mac) else { return self.unsupported(scope, expr) };
                 self.list(scope, env, items.iter(), element).map(Val::Seq)
             }
@@ -56,7 +56,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates `format!` with only `{}` and `{name}`. Returns `None` for other arguments.
-    fn format(&mut self, scope: &Scope, env: &Env, mac: &syn::Macro) -> Eval<Option<String>> {
+    fn format(&mut self, scope: &TypeScope, env: &Env, mac: &syn::Macro) -> Eval<Option<String>> {
         let Some(arguments) = expressions(mac) else { return Ok(None) };
         let mut values = arguments.iter();
         let Some(template) = values.next().and_then(text_literal) else { return Ok(None) };

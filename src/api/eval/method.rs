@@ -4,14 +4,14 @@
 use syn::{Expr, ExprMethodCall};
 
 use crate::schema::TypeId;
-use crate::schema::known::Kind;
+use crate::schema::known::ValueKind;
 
 use super::evaluator::{Env, Eval, Evaluator};
-use crate::api::types::Scope;
+use crate::api::types::TypeScope;
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
-    pub(super) fn method(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
+    pub(super) fn method(&mut self, scope: &TypeScope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
         let method = call.method.to_string();
         // Method resolution may find a trait method before the method of std.
         if self.tree.may_be_of_trait(scope.module, &method) {
@@ -23,7 +23,7 @@ impl Evaluator<'_, '_> {
             Expr::Array(pairs)
                 if method == "into"
                     && pairs.elems.iter().all(|pair| matches!(pair, Expr::Tuple(_)))
-                    && matches!(self.types.kind(ty), Some(Kind::TreeMap | Kind::HashMap)) =>
+                    && matches!(self.types.kind(ty), Some(ValueKind::TreeMap | ValueKind::HashMap)) =>
             {
                 return self.map_of(scope, env, pairs, ty);
             }
@@ -38,10 +38,10 @@ impl Evaluator<'_, '_> {
             (Val::Str(text), "len", 0) => i128::try_from(text.len()).ok().map(Val::Int),
             // The expected type is the target of `into`.
             (Val::Str(text), "into", 0) if self.types.is_text(ty) => Some(Val::Str(text)),
-            (Val::Str(text), "into", 0) if self.types.kind(ty) == Some(Kind::Path) => Some(Val::Json(text.into())),
+            (Val::Str(text), "into", 0) if self.types.kind(ty) == Some(ValueKind::Path) => Some(Val::Json(text.into())),
             (value, "into", 0) if self.types.is_json(ty) && value.is_simple() => Some(value),
             (value @ Val::Int(number), "into", 0) if self.types.fits(number, ty) == Some(true) => Some(value),
-            (Val::Seq(items), "into", 0) if self.types.kind(ty) == Some(Kind::Vec) => Some(Val::Seq(items)),
+            (Val::Seq(items), "into", 0) if self.types.kind(ty) == Some(ValueKind::Vec) => Some(Val::Seq(items)),
             _ => None,
         };
         self.or_unsupported(scope, call, value)

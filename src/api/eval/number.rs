@@ -2,12 +2,12 @@
 
 use syn::{BinOp, Expr, ExprBinary, Lit, UnOp};
 
-use crate::schema::known::Kind;
+use crate::schema::known::ValueKind;
 use crate::schema::{TypeId, known};
 
 use super::evaluator::{Env, Eval, Evaluator};
 use super::syntax::unwrap;
-use crate::api::types::Scope;
+use crate::api::types::TypeScope;
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
@@ -15,8 +15,8 @@ impl Evaluator<'_, '_> {
         let float = |text: &str, suffix: &str| {
             let text = if negative { format!("-{text}") } else { text.to_owned() };
             match (suffix, self.types.kind(ty)) {
-                ("f32", _) | ("", Some(Kind::F32)) => text.parse().ok().map(Val::F32),
-                ("f64", _) | ("", Some(Kind::F64)) => text.parse().ok().map(Val::F64),
+                ("f32", _) | ("", Some(ValueKind::F32)) => text.parse().ok().map(Val::F32),
+                ("f64", _) | ("", Some(ValueKind::F64)) => text.parse().ok().map(Val::F64),
                 // The other operand may determine another width.
                 _ => None,
             }
@@ -43,13 +43,13 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates an expression without an expected type. A float is an `f64`.
-    pub(in crate::api) fn untyped(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Eval {
+    pub(in crate::api) fn untyped(&mut self, scope: &TypeScope, env: &Env, expr: &Expr) -> Eval {
         let ty = if is_float(expr) { self.types.primitive("f64") } else { None };
         self.eval(scope, env, expr, ty)
     }
 
     /// Evaluates `+`, `-` and `*` of integers. Their type is the expected type, or `usize` beside the length of a text.
-    pub(in crate::api) fn sum(&mut self, scope: &Scope, env: &Env, expr: &ExprBinary, ty: Option<TypeId>) -> Eval {
+    pub(in crate::api) fn sum(&mut self, scope: &TypeScope, env: &Env, expr: &ExprBinary, ty: Option<TypeId>) -> Eval {
         let operate = match &expr.op {
             BinOp::Add(_) => i128::checked_add,
             BinOp::Sub(_) => i128::checked_sub,

@@ -7,20 +7,20 @@ use std::collections::BTreeSet;
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprCall, ExprMethodCall, GenericArgument, ImplItem, Item};
 
-use crate::schema::known::Kind;
-use crate::schema::{Change, Edit, Recipe, TypeId, known};
+use crate::schema::known::ValueKind;
+use crate::schema::{Recipe, SchemaChange, SchemaEdit, TypeId, known};
 use crate::source::{ItemRef, Resolution};
 
-use super::evaluator::{Env, Eval, Evaluator, Function, Target};
+use super::evaluator::{Env, Eval, EvalFunction, EvalTarget, Evaluator};
 use super::syntax::{call_of, owner_type, parameter, parameters_match, unwrap};
 use crate::api::canonical::JSON_SCHEMA;
 use crate::api::items::generics;
-use crate::api::types::Scope;
+use crate::api::types::TypeScope;
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
     /// The result of a function that returns a schema.
-    fn recipe_of(&mut self, scope: &Scope, at: &impl quote::ToTokens, value: Val) -> Eval<Recipe> {
+    fn recipe_of(&mut self, scope: &TypeScope, at: &impl quote::ToTokens, value: Val) -> Eval<Recipe> {
         match self.recipe(scope, at, value)? {
             Recipe::Json(value) if !value.is_object() && !value.is_boolean() => self.unsupported(scope, at),
             Recipe::Array(_) => self.unsupported(scope, at),
@@ -37,17 +37,22 @@ impl Evaluator<'_, '_> {
     }
 
     /// Reads the names of an `impl JsonSchema`. `several` is true if the type has another impl.
-    pub(in crate::api) fn read_impl(&mut self, of: &Scope, block: ItemRef, several: bool) -> Eval<(ByHand, ItemRef)> {
+    pub(in crate::api) fn read_impl(
+        &mut self,
+        of: &TypeScope,
+        block: ItemRef,
+        several: bool,
+    ) -> Eval<(ByHand, ItemRef)> {
         let tree = self.tree;
         let Item::Impl(item) = tree.item(block) else { return self.unsupported(of, &tree.item(block)) };
-        let scope = Scope { module: tree.module(block), ..of.clone() };
+        let scope = TypeScope { module: tree.module(block), ..of.clone() };
         let user = of.this.and_then(|this| self.types.user(this));
         let generics = user.and_then(|user| generics(tree.item(user.item)));
         let declared: Vec<String> =
             generics.into_iter().flat_map(|generics| &generics.params).filter_map(parameter).collect();
         // An alias may have its arguments in another order.
         let named = matches!((&*item.self_ty, of.this), (syn::Type::Path(path), Some(this))
-            if self.types.names(&Scope::module(tree.module(block)), &path.path, this));
+            if self.types.names(&TypeScope::module(tree.module(block)), &path.path, this));
         let for_all = (declared.is_empty() || named) && parameters_match(item, &declared);
         if several || tree.unknown_cfg(block).is_some() || !for_all {
             return self.unsupported(&scope, &item.self_ty);
@@ -56,7 +61,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Reads the names; `scope` is that of the impl.
-    pub(in crate::api) fn names_by_hand(&mut self, scope: &Scope, item: &syn::ItemImpl) -> Eval<ByHand> {
+    pub(in crate::api) fn names_by_hand(&mut self, scope: &TypeScope, item: &syn::ItemImpl) -> Eval<ByHand> {
         let (mut name, mut id, mut inline) = (None, None, false);
         for part in &item.items {
             let ImplItem::Fn(function) = part else { return self.unsupported(scope, part) };
@@ -67,7 +72,7 @@ impl Evaluator<'_, '_> {
                 // Hidden methods of the trait change the use of the type.
                 _ => return self.unsupported(scope, &function.sig.ident),
             }
-            let value = self.invoke(scope, &function.sig.ident, &Function::of(function, scope), Vec::new())?;
+            let value = self.invoke(scope, &function.sig.ident, &EvalFunction::of(function, scope), Vec::new())?;
             match (method.as_str(), value) {
                 ("schema_name", Val::Str(text)) => name = Some(text),
                 ("schema_id", Val::Str(text)) => id = Some(text),
@@ -87,12 +92,12 @@ impl Evaluator<'_, '_> {
         });
         let Some(function) = function else { return Ok(None) };
         let (scope, name) = (&by_hand.scope, &function.sig.ident);
-        let value = self.invoke(scope, name, &Function::of(function, scope), vec![Val::Generator])?;
+        let value = self.invoke(scope, name, &EvalFunction::of(function, scope), vec![Val::Generator])?;
         self.recipe_of(scope, name, value).map(Some)
     }
 
     /// Evaluates the function of a `schema_with = "path"`.
-    pub(in crate::api) fn schema_with(&mut self, scope: &Scope, path: &syn::Path) -> Eval<Recipe> {
+    pub(in crate::api) fn schema_with(&mut self, scope: &TypeScope, path: &syn::Path) -> Eval<Recipe> {
         let path_of = |path| syn::ExprPath { attrs: Vec::new(), qself: None, path };
         let generator = path_of(syn::Ident::new("generator", path.span()).into());
         let call = call_of(path_of(path.clone()), Some(Expr::Path(generator)));
@@ -102,7 +107,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates `T::schema_name()` of a known type.
-    pub(super) fn schema_name_call(&mut self, scope: &Scope, call: &ExprCall) -> Option<String> {
+    pub(super) fn schema_name_call(&mut self, scope: &TypeScope, call: &ExprCall) -> Option<String> {
         let Expr::Path(function) = &*call.func else { return None };
         if !call.args.is_empty() || function.path.segments.last()?.ident != "schema_name" {
             return None;
@@ -112,7 +117,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates `T::json_schema(generator)` in any form. Returns `None` for another call.
-    pub(super) fn json_schema_call(&mut self, scope: &Scope, env: &Env, call: &ExprCall) -> Eval<Option<Val>> {
+    pub(super) fn json_schema_call(&mut self, scope: &TypeScope, env: &Env, call: &ExprCall) -> Eval<Option<Val>> {
         let Expr::Path(function) = &*call.func else { return Ok(None) };
         let (Some(last), 1) = (function.path.segments.last(), call.args.len()) else { return Ok(None) };
         if last.ident != "json_schema" || !matches!(self.eval(scope, env, &call.args[0], None)?, Val::Generator) {
@@ -124,7 +129,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Returns the type whose `JsonSchema` function a path names. Returns `None` if the path may name another function.
-    fn owner_of_schema(&mut self, scope: &Scope, function: &syn::ExprPath) -> Option<TypeId> {
+    fn owner_of_schema(&mut self, scope: &TypeScope, function: &syn::ExprPath) -> Option<TypeId> {
         let path = &function.path;
         let name = path.segments.last()?.ident.to_string();
         let ty = match &function.qself {
@@ -138,7 +143,7 @@ impl Evaluator<'_, '_> {
             }
             Some(qself) => (*qself.ty).clone(),
             None => match self.value_path(scope, path) {
-                Some(Target::Item(_)) => return None,
+                Some(EvalTarget::Item(_)) => return None,
                 _ => owner_type(path)?,
             },
         };
@@ -151,7 +156,7 @@ impl Evaluator<'_, '_> {
 
     pub(super) fn json_function(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         env: &Env,
         call: &ExprCall,
         path: &str,
@@ -170,7 +175,7 @@ impl Evaluator<'_, '_> {
         }
         let recipe = self.recipe(scope, call, value)?;
         let owner = known::lookup(owner).map(|owner| owner.kind);
-        let schema = owner == Some(Kind::Schema) || self.types.kind(ty) == Some(Kind::Schema);
+        let schema = owner == Some(ValueKind::Schema) || self.types.kind(ty) == Some(ValueKind::Schema);
         match &recipe {
             // Other JSON is not a schema, and the conversion of JSON to other types is not known.
             Recipe::Json(value) if schema && !value.is_object() && !value.is_boolean() => self.unsupported(scope, call),
@@ -183,7 +188,7 @@ impl Evaluator<'_, '_> {
     /// Evaluates methods of the generator, of schemas and of JSON that change nothing. Returns `None` for other methods.
     pub(super) fn schema_method(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         env: &Env,
         call: &ExprMethodCall,
         receiver: &Val,
@@ -230,7 +235,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates a statement that changes a schema or object in a variable of the block.
-    pub(super) fn edit(&mut self, scope: &Scope, env: &mut Env, own: &Locals, call: &ExprMethodCall) -> Eval<()> {
+    pub(super) fn edit(&mut self, scope: &TypeScope, env: &mut Env, own: &Locals, call: &ExprMethodCall) -> Eval<()> {
         let Some(variable) = self.object(env, &call.receiver).filter(|variable| own.contains(variable)) else {
             return self.unsupported(scope, call);
         };
@@ -244,23 +249,23 @@ impl Evaluator<'_, '_> {
                 let Val::Str(key) = self.eval(scope, env, key, string)? else { return self.unsupported(scope, key) };
                 let json = self.types.json_type();
                 let inserted = self.eval(scope, env, value, json)?;
-                Change::Insert(key, self.recipe(scope, value, inserted)?)
+                SchemaChange::Insert(key, self.recipe(scope, value, inserted)?)
             }
             ("remove", [key]) => match self.eval(scope, env, key, None)? {
-                Val::Str(key) => Change::Remove(key),
+                Val::Str(key) => SchemaChange::Remove(key),
                 _ => return self.unsupported(scope, key),
             },
             _ => return self.unsupported(scope, call),
         };
         // `Schema::remove` leaves a boolean as it is.
         let of_schema = matches!(unwrap(&call.receiver), Expr::Path(path) if path.path.is_ident(&variable));
-        let ensure = !(of_schema && matches!(change, Change::Remove(_)));
+        let ensure = !(of_schema && matches!(change, SchemaChange::Remove(_)));
         let base = match env.remove(&variable) {
             Some(Val::Json(value)) => Recipe::Json(value),
             Some(Val::Recipe(recipe)) => recipe,
             _ => return self.unsupported(scope, call),
         };
-        env.insert(variable, Val::Recipe(base.edited(Edit { ensure, change })));
+        env.insert(variable, Val::Recipe(base.edited(SchemaEdit { ensure, change })));
         Ok(())
     }
 }
@@ -273,15 +278,15 @@ pub(in crate::api) struct ByHand {
     pub(in crate::api) name: String,
     pub(in crate::api) id: String,
     pub(in crate::api) inline: bool,
-    scope: Scope,
+    scope: TypeScope,
 }
 
 /// Returns true if a function of another crate converts JSON or a schema without changing its content.
 pub(super) fn is_json_function(path: &str) -> bool {
     let (owner, function) = path.rsplit_once("::").unwrap_or(("", path));
     match known::lookup(owner).map(|owner| owner.kind) {
-        Some(Kind::Schema) => matches!(function, "from" | "try_from"),
-        Some(Kind::Json) => matches!(function, "from" | "String" | "Bool" | "Number" | "Array" | "Object"),
+        Some(ValueKind::Schema) => matches!(function, "from" | "try_from"),
+        Some(ValueKind::Json) => matches!(function, "from" | "String" | "Bool" | "Number" | "Array" | "Object"),
         Some(_) => false,
         None => matches!(owner, "serde_json" | "serde_json::value") && matches!(function, "from_value" | "to_value"),
     }

@@ -16,21 +16,21 @@ use crate::schema::{Recipe, TypeId};
 use super::evaluator::{Env, Eval, Evaluator};
 use crate::api::canonical::SERIALIZE;
 use crate::api::serde_type::serde_type;
-use crate::api::types::{Refusal, Scope};
+use crate::api::types::{Refusal, TypeScope};
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
-    fn unserialisable<T>(&self, scope: &Scope, at: &impl ToTokens, why: &str) -> Eval<T> {
+    fn unserialisable<T>(&self, scope: &TypeScope, at: &impl ToTokens, why: &str) -> Eval<T> {
         let message = format!("how `{}` is written as JSON is not decided: {why}", self.types.text(scope, at));
         Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message))
     }
 
     /// Evaluates `serde_json::to_value(value)`. Refusals are reported at `at`.
-    pub(in crate::api) fn json(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Eval<Value> {
+    pub(in crate::api) fn json(&mut self, scope: &TypeScope, at: &impl ToTokens, value: &Val) -> Eval<Value> {
         Ok(self.written(scope, at, value)?.value())
     }
 
-    fn written(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Eval<Written> {
+    fn written(&mut self, scope: &TypeScope, at: &impl ToTokens, value: &Val) -> Eval<Written> {
         Ok(match value {
             Val::Unit | Val::Json(Value::Null) => Written::Unit,
             Val::None => Written::None,
@@ -86,7 +86,7 @@ impl Evaluator<'_, '_> {
 
     fn user_written(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         at: &impl ToTokens,
         id: TypeId,
         variant: Option<usize>,
@@ -160,7 +160,13 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn field_written(&mut self, scope: &Scope, at: &impl ToTokens, field: &Field<'_>, value: &Val) -> Eval<Written> {
+    fn field_written(
+        &mut self,
+        scope: &TypeScope,
+        at: &impl ToTokens,
+        field: &Field<'_>,
+        value: &Val,
+    ) -> Eval<Written> {
         if field.attrs.serialize_with().is_some() || field.attrs.getter().is_some() {
             return self.unserialisable(scope, field.original, "a function of the user writes it");
         }
@@ -169,7 +175,7 @@ impl Evaluator<'_, '_> {
 
     fn fields_written(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         at: &impl ToTokens,
         style: Style,
         fields: &[Field<'_>],
@@ -207,7 +213,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn skips(&mut self, scope: &Scope, field: &Field<'_>, value: &Val) -> Eval<bool> {
+    fn skips(&mut self, scope: &TypeScope, field: &Field<'_>, value: &Val) -> Eval<bool> {
         if field.attrs.skip_serializing() {
             return Ok(true);
         }
@@ -221,7 +227,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates the argument of `json!`, without schemas inside.
-    pub(in crate::api) fn json_tokens(&mut self, scope: &Scope, env: &Env, tokens: &TokenStream) -> Eval<Value> {
+    pub(in crate::api) fn json_tokens(&mut self, scope: &TypeScope, env: &Env, tokens: &TokenStream) -> Eval<Value> {
         match self.recipe_tokens(scope, env, tokens)? {
             Recipe::Json(value) => Ok(value),
             _ => self.unserialisable(scope, tokens, "it depends on the schema of a type"),
@@ -229,14 +235,14 @@ impl Evaluator<'_, '_> {
     }
 
     /// Evaluates the argument of `json!` or `json_schema!`.
-    pub(super) fn recipe_tokens(&mut self, scope: &Scope, env: &Env, tokens: &TokenStream) -> Eval<Recipe> {
+    pub(super) fn recipe_tokens(&mut self, scope: &TypeScope, env: &Env, tokens: &TokenStream) -> Eval<Recipe> {
         match Json::parse.parse2(tokens.clone()) {
             Ok(json) => self.json_literal(scope, env, json),
             Err(_) => self.unserialisable(scope, tokens, "it is no JSON"),
         }
     }
 
-    fn json_literal(&mut self, scope: &Scope, env: &Env, json: Json) -> Eval<Recipe> {
+    fn json_literal(&mut self, scope: &TypeScope, env: &Env, json: Json) -> Eval<Recipe> {
         Ok(match json {
             Json::Null => Recipe::Json(Value::Null),
             Json::Array(items) => {
@@ -263,7 +269,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Converts a value to JSON that may contain schemas.
-    pub(super) fn recipe(&mut self, scope: &Scope, at: &impl ToTokens, value: Val) -> Eval<Recipe> {
+    pub(super) fn recipe(&mut self, scope: &TypeScope, at: &impl ToTokens, value: Val) -> Eval<Recipe> {
         Ok(match value {
             Val::Recipe(recipe) => recipe,
             Val::Some(value) => self.recipe(scope, at, *value)?,

@@ -6,7 +6,7 @@ use syn::{Expr, ExprCall, GenericArgument, GenericParam, Lit, Path};
 
 use crate::schema::TypeId;
 
-use crate::api::types::Scope;
+use crate::api::types::TypeScope;
 
 /// Returns the type before the last segment of a path: `Foo` of `Foo::default`.
 pub(super) fn owner_type(path: &syn::Path) -> Option<syn::Type> {
@@ -35,7 +35,7 @@ pub(super) fn has_arguments(path: &Path) -> bool {
 }
 
 /// Returns the type argument behind the parameter `T` of `T::default`.
-pub(super) fn generic_default(scope: &Scope, path: &Path) -> Option<TypeId> {
+pub(super) fn generic_default(scope: &TypeScope, path: &Path) -> Option<TypeId> {
     let mut segments = path.segments.iter();
     match (segments.next(), segments.next(), segments.next()) {
         (Some(of), Some(function), None) if function.ident == "default" => {

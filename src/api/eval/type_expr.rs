@@ -7,18 +7,18 @@ use syn::spanned::Spanned as _;
 use syn::{GenericArgument, Item, PathArguments, TypePath};
 
 use crate::diagnostic::Code;
-use crate::schema::known::Kind;
+use crate::schema::known::ValueKind;
 use crate::schema::{TypeId, known};
 use crate::source::{ItemRef, Namespace, Resolution, Unread};
 
 use super::evaluator::{Env, Evaluator};
 use crate::api::dependency;
-use crate::api::types::{Refusal, Scope};
+use crate::api::types::{Refusal, TypeScope};
 use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
     /// Resolves a type expression. Errors are only reported when the type is used.
-    pub(in crate::api) fn ty(&mut self, scope: &Scope, ty: &syn::Type) -> TypeId {
+    pub(in crate::api) fn ty(&mut self, scope: &TypeScope, ty: &syn::Type) -> TypeId {
         match ty {
             syn::Type::Paren(inner) => self.ty(scope, &inner.elem),
             syn::Type::Group(inner) => self.ty(scope, &inner.elem),
@@ -54,7 +54,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn path_type(&mut self, scope: &Scope, ty: &TypePath) -> TypeId {
+    fn path_type(&mut self, scope: &TypeScope, ty: &TypePath) -> TypeId {
         let path = &ty.path;
         if ty.qself.is_some() {
             return self.types.unread_type(scope, ty, "an associated type");
@@ -105,7 +105,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    pub(in crate::api) fn arguments(&mut self, scope: &Scope, ty: &TypePath) -> Result<Vec<TypeId>, TypeId> {
+    pub(in crate::api) fn arguments(&mut self, scope: &TypeScope, ty: &TypePath) -> Result<Vec<TypeId>, TypeId> {
         let list = match ty.path.segments.last().map(|last| &last.arguments) {
             None | Some(PathArguments::None) => return Ok(Vec::new()),
             Some(PathArguments::AngleBracketed(list)) => list,
@@ -121,12 +121,12 @@ impl Evaluator<'_, '_> {
         written.map(ty).collect()
     }
 
-    fn foreign_type(&mut self, scope: &Scope, ty: &TypePath, canonical: &[String]) -> Result<TypeId, TypeId> {
+    fn foreign_type(&mut self, scope: &TypeScope, ty: &TypePath, canonical: &[String]) -> Result<TypeId, TypeId> {
         let mut arguments = self.arguments(scope, ty)?;
         let mut path = canonical.join("::");
         let span = ty.path.span();
         let mut known = known::lookup(&path);
-        if known.is_some_and(|known| known.kind == Kind::JsonMap) && !self.is_string_to_value(&arguments) {
+        if known.is_some_and(|known| known.kind == ValueKind::JsonMap) && !self.is_string_to_value(&arguments) {
             return Err(self.types.unread_type(scope, ty, "this map"));
         }
         if canonical[0] == "k8s_openapi" {
@@ -171,11 +171,11 @@ impl Evaluator<'_, '_> {
     }
 
     fn is_string_to_value(&self, arguments: &[TypeId]) -> bool {
-        let kinds: Vec<Option<Kind>> = arguments.iter().map(|id| self.types.kind(Some(*id))).collect();
-        kinds == [Some(Kind::String), Some(Kind::Json)]
+        let kinds: Vec<Option<ValueKind>> = arguments.iter().map(|id| self.types.kind(Some(*id))).collect();
+        kinds == [Some(ValueKind::String), Some(ValueKind::Json)]
     }
 
-    fn local_type(&mut self, scope: &Scope, ty: &TypePath, item: ItemRef) -> Result<TypeId, TypeId> {
+    fn local_type(&mut self, scope: &TypeScope, ty: &TypePath, item: ItemRef) -> Result<TypeId, TypeId> {
         let arguments = self.arguments(scope, ty)?;
         let tree = self.tree;
         if let Some(cfg) = tree.unknown_cfg(item) {
@@ -190,7 +190,7 @@ impl Evaluator<'_, '_> {
             Item::Enum(item) => &item.generics,
             Item::Type(alias) => {
                 let bound = self.bind(scope, ty, &alias.generics, &arguments, item)?;
-                let scope = Scope { module: tree.module(item), generics: Rc::new(bound), this: None, k8s: None };
+                let scope = TypeScope { module: tree.module(item), generics: Rc::new(bound), this: None, k8s: None };
                 if self.aliases.contains(&item) {
                     return Err(self.types.unread_type(&scope, ty, "an alias of itself"));
                 }
@@ -209,7 +209,7 @@ impl Evaluator<'_, '_> {
 
     fn bind(
         &mut self,
-        scope: &Scope,
+        scope: &TypeScope,
         ty: &TypePath,
         generics: &syn::Generics,
         arguments: &[TypeId],
@@ -226,7 +226,7 @@ impl Evaluator<'_, '_> {
                 (Some(&argument), _) => argument,
                 (None, Some((_, default))) => {
                     let module = self.tree.module(item);
-                    let scope = Scope { module, generics: Rc::new(bound.clone()), this: None, k8s: None };
+                    let scope = TypeScope { module, generics: Rc::new(bound.clone()), this: None, k8s: None };
                     self.ty(&scope, default)
                 }
                 (None, None) => return Err(self.types.wrong_number(scope, ty, takes, given)),
@@ -240,7 +240,7 @@ impl Evaluator<'_, '_> {
     }
 
     /// Resolves a path of the root of a custom resource, which refers to the user's types by path.
-    pub(in crate::api) fn path_ty(&mut self, scope: &Scope, path: &syn::Path) -> TypeId {
+    pub(in crate::api) fn path_ty(&mut self, scope: &TypeScope, path: &syn::Path) -> TypeId {
         self.ty(scope, &syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: path.clone() }))
     }
 }

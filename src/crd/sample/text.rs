@@ -3,7 +3,7 @@
 use regex_syntax::ast::{Ast, ClassSetItem, RepetitionKind, RepetitionRange};
 use serde_json::Value;
 
-use super::Object;
+use super::SampleObject;
 
 /// Texts by `format`, as named by `OpenAPI` and Kubernetes.
 const FORMATS: &[(&str, &str)] = &[
@@ -64,7 +64,7 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["pattern", "regex", "regexp"], ".*"),
 ];
 
-pub(super) fn text(name: &str, schema: &Object) -> String {
+pub(super) fn text(name: &str, schema: &SampleObject) -> String {
     let string = |key: &str| schema.get(key).and_then(Value::as_str);
     let length = |key: &str| schema.get(key).and_then(Value::as_u64).and_then(|length| usize::try_from(length).ok());
     let least = length("minLength").unwrap_or_default().min(1000);
@@ -231,7 +231,7 @@ mod tests {
             ("name", "example"),
             ("from", "example"),
         ] {
-            assert_eq!(text(name, &Object::new()), expected, "{name}");
+            assert_eq!(text(name, &SampleObject::new()), expected, "{name}");
         }
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::flag;
-use crate::crd::walk::{Path, Step};
+use crate::crd::walk::{SchemaPath, SchemaStep};
 
 /// Keys with an exact implementation here: their rejections are certain.
 const EXACT: [&str; 19] = [
@@ -30,7 +30,11 @@ const EXACT: [&str; 19] = [
 
 /// Validates types, fields, bounds and enums, but not patterns, string formats and rules. The error is the path and the
 /// reason.
-pub(crate) fn accepts(schema: &Map<String, Value>, value: &Value, path: &Path) -> Result<(), (Path, String)> {
+pub(crate) fn accepts(
+    schema: &Map<String, Value>,
+    value: &Value,
+    path: &SchemaPath,
+) -> Result<(), (SchemaPath, String)> {
     let fail = |why: &str| Err((path.clone(), why.to_owned()));
     if value.is_null() && flag(schema, "nullable") {
         return Ok(());
@@ -52,7 +56,7 @@ pub(crate) fn accepts(schema: &Map<String, Value>, value: &Value, path: &Path) -
     logic(schema, value, path)?;
     for item in value.as_array().into_iter().flatten() {
         if let Some(items) = schema.get("items").and_then(Value::as_object) {
-            accepts(items, item, &path.then(Step::Items))?;
+            accepts(items, item, &path.then(SchemaStep::Items))?;
         }
     }
     let Some(object) = value.as_object() else { return Ok(()) };
@@ -110,7 +114,7 @@ fn has_size(schema: &Map<String, Value>, value: &Value) -> bool {
     bound(least).is_none_or(|least| size >= least) && bound(most).is_none_or(|most| size <= most)
 }
 
-fn logic(schema: &Map<String, Value>, value: &Value, path: &Path) -> Result<(), (Path, String)> {
+fn logic(schema: &Map<String, Value>, value: &Value, path: &SchemaPath) -> Result<(), (SchemaPath, String)> {
     let schemas =
         |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
     let fits = |schema: &Map<String, Value>| accepts(schema, value, path).is_ok();

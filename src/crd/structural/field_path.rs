@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 /// The names on the path and the schema at its end; `None` for values of any kind.
-pub(super) type Found<'s> = (Vec<String>, Option<&'s Map<String, Value>>);
+pub(super) type FoundField<'s> = (Vec<String>, Option<&'s Map<String, Value>>);
 
 /// Follows a path from a schema. `quoted` allows names of the form `['name']`.
-pub(super) fn follow<'s>(schema: &'s Map<String, Value>, path: &str, quoted: bool) -> Result<Found<'s>, String> {
+pub(super) fn follow<'s>(schema: &'s Map<String, Value>, path: &str, quoted: bool) -> Result<FoundField<'s>, String> {
     let mut at = Some(schema);
     let mut names = Vec::new();
     let mut rest = path;

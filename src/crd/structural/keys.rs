@@ -1,6 +1,6 @@
 //! Schema keys in a CRD, and formats that the API server knows.
 
-pub(super) struct Key {
+pub(super) struct SchemaKey {
     pub(super) name: &'static str,
     /// Allowed at the root beside a status subresource, whose schema is validated separately.
     pub(super) at_root: bool,
@@ -8,7 +8,7 @@ pub(super) struct Key {
     pub(super) structure: bool,
 }
 
-impl Key {
+impl SchemaKey {
     const fn new(name: &'static str) -> Self {
         Self { name, at_root: false, structure: false }
     }
@@ -23,54 +23,54 @@ impl Key {
 }
 
 /// All keys that the API server keeps.
-pub(super) const KEYS: &[Key] = &[
-    Key::new("$ref"),
-    Key::new("$schema"),
-    Key::new("additionalItems"),
-    Key::new("additionalProperties").structure(),
-    Key::new("allOf"),
-    Key::new("anyOf"),
-    Key::new("default").structure(),
-    Key::new("definitions"),
-    Key::new("dependencies"),
-    Key::new("description").at_root().structure(),
-    Key::new("enum"),
-    Key::new("example").at_root(),
-    Key::new("exclusiveMaximum").at_root(),
-    Key::new("exclusiveMinimum").at_root(),
-    Key::new("externalDocs").at_root(),
-    Key::new("format").at_root(),
-    Key::new("id"),
-    Key::new("items").at_root(),
-    Key::new("maxItems").at_root(),
-    Key::new("maxLength").at_root(),
-    Key::new("maxProperties"),
-    Key::new("maximum").at_root(),
-    Key::new("minItems").at_root(),
-    Key::new("minLength").at_root(),
-    Key::new("minProperties"),
-    Key::new("minimum").at_root(),
-    Key::new("multipleOf").at_root(),
-    Key::new("not"),
-    Key::new("nullable").structure(),
-    Key::new("oneOf"),
-    Key::new("pattern").at_root(),
-    Key::new("patternProperties"),
-    Key::new("properties").at_root(),
-    Key::new("required").at_root(),
-    Key::new("title").at_root().structure(),
-    Key::new("type").at_root().structure(),
-    Key::new("uniqueItems"),
-    Key::new("x-kubernetes-embedded-resource").structure(),
-    Key::new("x-kubernetes-int-or-string").structure(),
-    Key::new("x-kubernetes-list-map-keys").structure(),
-    Key::new("x-kubernetes-list-type").structure(),
-    Key::new("x-kubernetes-map-type").structure(),
-    Key::new("x-kubernetes-preserve-unknown-fields").at_root().structure(),
-    Key::new("x-kubernetes-validations").at_root().structure(),
+pub(super) const KEYS: &[SchemaKey] = &[
+    SchemaKey::new("$ref"),
+    SchemaKey::new("$schema"),
+    SchemaKey::new("additionalItems"),
+    SchemaKey::new("additionalProperties").structure(),
+    SchemaKey::new("allOf"),
+    SchemaKey::new("anyOf"),
+    SchemaKey::new("default").structure(),
+    SchemaKey::new("definitions"),
+    SchemaKey::new("dependencies"),
+    SchemaKey::new("description").at_root().structure(),
+    SchemaKey::new("enum"),
+    SchemaKey::new("example").at_root(),
+    SchemaKey::new("exclusiveMaximum").at_root(),
+    SchemaKey::new("exclusiveMinimum").at_root(),
+    SchemaKey::new("externalDocs").at_root(),
+    SchemaKey::new("format").at_root(),
+    SchemaKey::new("id"),
+    SchemaKey::new("items").at_root(),
+    SchemaKey::new("maxItems").at_root(),
+    SchemaKey::new("maxLength").at_root(),
+    SchemaKey::new("maxProperties"),
+    SchemaKey::new("maximum").at_root(),
+    SchemaKey::new("minItems").at_root(),
+    SchemaKey::new("minLength").at_root(),
+    SchemaKey::new("minProperties"),
+    SchemaKey::new("minimum").at_root(),
+    SchemaKey::new("multipleOf").at_root(),
+    SchemaKey::new("not"),
+    SchemaKey::new("nullable").structure(),
+    SchemaKey::new("oneOf"),
+    SchemaKey::new("pattern").at_root(),
+    SchemaKey::new("patternProperties"),
+    SchemaKey::new("properties").at_root(),
+    SchemaKey::new("required").at_root(),
+    SchemaKey::new("title").at_root().structure(),
+    SchemaKey::new("type").at_root().structure(),
+    SchemaKey::new("uniqueItems"),
+    SchemaKey::new("x-kubernetes-embedded-resource").structure(),
+    SchemaKey::new("x-kubernetes-int-or-string").structure(),
+    SchemaKey::new("x-kubernetes-list-map-keys").structure(),
+    SchemaKey::new("x-kubernetes-list-type").structure(),
+    SchemaKey::new("x-kubernetes-map-type").structure(),
+    SchemaKey::new("x-kubernetes-preserve-unknown-fields").at_root().structure(),
+    SchemaKey::new("x-kubernetes-validations").at_root().structure(),
 ];
 
-pub(super) fn key(name: &str) -> Option<&'static Key> {
+pub(super) fn key(name: &str) -> Option<&'static SchemaKey> {
     KEYS.iter().find(|key| key.name == name)
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{Check, flag};
-use crate::crd::walk::{Path, Step};
+use super::{StructuralCheck, flag};
+use crate::crd::walk::{SchemaPath, SchemaStep};
 use crate::diagnostic::Code;
 
-impl Check<'_> {
-    pub(super) fn merge_types(&mut self, schema: &Map<String, Value>, path: &Path) {
+impl StructuralCheck<'_> {
+    pub(super) fn merge_types(&mut self, schema: &Map<String, Value>, path: &SchemaPath) {
         let text = |key: &str| schema.get(key).and_then(Value::as_str);
         let kind = text("type").unwrap_or_default();
         if let Some(merge) = text("x-kubernetes-map-type") {
@@ -55,12 +55,12 @@ impl Check<'_> {
         }
         if merge != "atomic" && flag(items, "nullable") {
             let what = format!("the items of a list of type `{merge}` must not be nullable");
-            self.merge(&path.then(Step::Items), &what, "remove `Option` from the type of the items");
+            self.merge(&path.then(SchemaStep::Items), &what, "remove `Option` from the type of the items");
         }
     }
 
     /// A list without duplicates.
-    fn set(&mut self, items: &Map<String, Value>, path: &Path) {
+    fn set(&mut self, items: &Map<String, Value>, path: &SchemaPath) {
         let text = |key: &str| items.get(key).and_then(Value::as_str);
         let (key, help) = match text("type") {
             Some("object") => ("x-kubernetes-map-type", "use `ListMerge::Map` with the fields that identify an item"),
@@ -69,13 +69,13 @@ impl Check<'_> {
             _ => return,
         };
         if text(key) != Some("atomic") {
-            self.merge(&path.then(Step::Items), "the items of a set must be atomic", help);
+            self.merge(&path.then(SchemaStep::Items), "the items of a set must be atomic", help);
         }
     }
 
     /// A list whose items are identified by some of their fields.
-    fn map(&mut self, items: &Map<String, Value>, keys: &[&str], path: &Path) {
-        let inner = path.then(Step::Items);
+    fn map(&mut self, items: &Map<String, Value>, keys: &[&str], path: &SchemaPath) {
+        let inner = path.then(SchemaStep::Items);
         if items.get("type").is_none_or(|kind| kind != "object") {
             return self.merge(&inner, "the items of a list of type `map` must be objects", "use `ListMerge::Set`");
         }
@@ -108,7 +108,7 @@ impl Check<'_> {
         }
     }
 
-    fn merge(&mut self, path: &Path, what: &str, help: &str) {
+    fn merge(&mut self, path: &SchemaPath, what: &str, help: &str) {
         self.say(Code::ListType, path, what, help);
     }
 }

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::{Check, Context, field_path};
-use crate::crd::walk::Path;
+use super::{Context, StructuralCheck, field_path};
+use crate::crd::walk::SchemaPath;
 use crate::diagnostic::Code;
 
 const REASONS: [&str; 4] = ["FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"];
 
-impl Check<'_> {
-    pub(super) fn rules(&mut self, schema: &Map<String, Value>, path: &Path, context: Context) {
+impl StructuralCheck<'_> {
+    pub(super) fn rules(&mut self, schema: &Map<String, Value>, path: &SchemaPath, context: Context) {
         let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
         for rule in rules.into_iter().flatten().filter_map(Value::as_object) {
             let text = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or_default();

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Check, field_path};
-use crate::crd::walk::Path;
+use super::{StructuralCheck, field_path};
+use crate::crd::walk::SchemaPath;
 use crate::diagnostic::Code;
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
@@ -15,7 +15,7 @@ const MAX_SELECTABLE: usize = 8;
 /// The limit for a deprecation warning, in bytes.
 const MAX_WARNING: usize = 256;
 
-impl Check<'_> {
+impl StructuralCheck<'_> {
     pub(super) fn version(&mut self, version: &Value) {
         self.columns(version);
         self.scale(version);
@@ -24,7 +24,7 @@ impl Check<'_> {
     }
 
     fn about(&mut self, code: Code, what: &str, help: &str) {
-        self.say(code, &Path::default(), what, help);
+        self.say(code, &SchemaPath::default(), what, help);
     }
 
     fn columns(&mut self, version: &Value) {

@@ -39,7 +39,7 @@ pub(crate) fn regroup(
         let to = project.regrouped(multigroup).context("the project can't have the other layout")?;
         (project, to)
     };
-    let layout = Layout::new(&from, &to);
+    let layout = SourceLayout::new(&from, &to);
     let [before, mut after] = [replay(&from)?, replay(&to)?];
     for path in files(draft.root())? {
         layout.carry(draft, &path)?;
@@ -73,14 +73,14 @@ fn files(root: &Path) -> Result<Vec<RelPath>> {
 }
 
 /// The moves from one layout to the other.
-struct Layout {
+struct SourceLayout {
     crate_name: String,
     /// Old path → new path, without `.rs`. An entry stands for a file, or for a folder and the file of its module.
     moves: BTreeMap<String, String>,
     paths: Vec<Regroup>,
 }
 
-impl Layout {
+impl SourceLayout {
     fn new(from: &Project, to: &Project) -> Self {
         let (one, several) = if to.multigroup { (from, to) } else { (to, from) };
         let mut layout = Self { crate_name: crate_name(&one.package()), moves: BTreeMap::new(), paths: Vec::new() };

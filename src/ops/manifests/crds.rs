@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::refused::Kinds;
-use super::{Options, Roots};
+use super::refused::KnownKinds;
+use super::{ManifestOptions, Roots};
 use crate::api;
 use crate::crd::conversion;
-use crate::crd::fix::{self, Fix};
+use crate::crd::fix::{self, CrdFix};
 use crate::crd::{self, Crd};
 use crate::crd::{description, structural};
 use crate::diagnostic::Diagnostics;
@@ -19,7 +19,7 @@ use crate::source::{FeatureSelection, SourceTree};
 #[derive(Default)]
 pub(super) struct CrdStep {
     crds: Vec<Crd>,
-    pub(super) kinds: Kinds,
+    pub(super) kinds: KnownKinds,
     /// New releases per package folder. With them the package produces the same CRDs.
     pub(super) verified: Vec<(PathBuf, Vec<String>)>,
 }
@@ -30,11 +30,11 @@ impl CrdStep {
         &mut self,
         tree: &mut SourceTree,
         features: &FeatureSelection,
-        options: &Options,
+        options: &ManifestOptions,
         found: &mut Diagnostics,
         say: &mut dyn FnMut(&str),
     ) {
-        let request = engine::Request { features: features.clone(), ..options.engine.clone() };
+        let request = engine::EngineRequest { features: features.clone(), ..options.engine.clone() };
         let answer = engine::crds(tree, &request, found, say);
         if answer.crds.iter().any(conversion::is_needed) {
             let markers = Findings::settled(tree, |tree| tree.markers(&[CONVERSION])).report(found);
@@ -51,7 +51,7 @@ impl CrdStep {
     }
 
     /// The CRDs of all packages, by file name.
-    pub(super) fn finish(mut self, options: &Options) -> Findings<Vec<Crd>> {
+    pub(super) fn finish(mut self, options: &ManifestOptions) -> Findings<Vec<Crd>> {
         let mut found = crd::repeated(&self.crds);
         found.extend(crd::clashes(&self.crds));
         self.crds.sort_by(|one, other| one.file_name.cmp(&other.file_name));
@@ -62,12 +62,12 @@ impl CrdStep {
 }
 
 /// Applies the options that change a CRD, and checks the result as the API server does.
-fn finish(mut crd: Crd, options: &Options) -> Findings<Crd> {
+fn finish(mut crd: Crd, options: &ManifestOptions) -> Findings<Crd> {
     if let Some(limit) = options.max_desc_len {
         description::limit(&mut crd.value, limit);
     }
     let (crd, fixes) = fix::fix(crd, &options.fix);
-    let mut found: Diagnostics = fixes.iter().map(Fix::done).collect();
+    let mut found: Diagnostics = fixes.iter().map(CrdFix::done).collect();
     found.extend(fix::advice(&crd));
     found.extend(structural::check(&crd));
     let diagnostics = found.about(&crd.name());

@@ -18,7 +18,7 @@ use crate::parallel;
 use crate::plan::{Draft, RelPath};
 use crate::project::Project;
 use crate::rbac::scope;
-use crate::source::{Choice, FeatureSelection, Packages, Pending};
+use crate::source::{FeatureSelection, Packages, Pending, SourceChoice};
 use crate::yaml;
 
 /// The destination in the options. Paths are relative to the working directory.
@@ -55,7 +55,7 @@ enum Layout {
 
 /// The effect of a plan on the files of earlier runs.
 #[derive(Default)]
-pub(crate) struct Written {
+pub(crate) struct ManifestChanges {
     /// The plan removes some files.
     pub(crate) removes: bool,
     /// Notes about stale files that stay.
@@ -114,15 +114,17 @@ impl Output {
         header: &Header,
         project: Option<&Project>,
         draft: &mut Draft,
-    ) -> Result<Findings<Written>> {
+    ) -> Result<Findings<ManifestChanges>> {
         let (crd_folder, role_folder, webhook_folder) = match &self.layout {
             Layout::Usual => ("config/crd/bases", "config/rbac", "config/webhook"),
             Layout::Folder(folder) => (folder.as_str(), folder.as_str(), folder.as_str()),
             Layout::File(path) => {
                 draft.generate(RelPath::new(path)?, text(manifests, header));
-                return Ok(Findings { value: Written::default(), diagnostics: Diagnostics::default() });
+                return Ok(Findings { value: ManifestChanges::default(), diagnostics: Diagnostics::default() });
             }
-            Layout::Stdout => return Ok(Findings { value: Written::default(), diagnostics: Diagnostics::default() }),
+            Layout::Stdout => {
+                return Ok(Findings { value: ManifestChanges::default(), diagnostics: Diagnostics::default() });
+            }
         };
         let mut removes = false;
         let mut kept = Diagnostics::default();
@@ -175,7 +177,7 @@ impl Output {
         if let Some(webhooks) = &manifests.webhooks.documents {
             removes |= write_webhooks(webhooks, webhook_folder, manifests, header, draft)?;
         }
-        Ok(Findings { value: Written { removes, kept }, diagnostics: found })
+        Ok(Findings { value: ManifestChanges { removes, kept }, diagnostics: found })
     }
 }
 
@@ -211,7 +213,7 @@ fn declared_with(dir: &Path, features: &FeatureSelection, pending: &Pending) -> 
     let (names, read) = tree.settle(api::names);
     diagnostics.extend(read);
     diagnostics.extend(tree.read_all());
-    let own = Choice::default().without(&tree.manifest().external)?;
+    let own = SourceChoice::default().without(&tree.manifest().external)?;
     Ok(Findings { value: names.into_keys().filter(|name| own.takes(name)).collect(), diagnostics })
 }
 

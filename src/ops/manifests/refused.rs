@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use super::{Manifests, Options, Roots};
+use super::{ManifestOptions, Manifests, Roots};
 use crate::crd;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, Severity};
 use crate::engine::{self, listed};
-use crate::ops::Usage;
-use crate::source::Choice;
+use crate::ops::UsageError;
+use crate::source::SourceChoice;
 
 /// The known custom resources.
 #[derive(Default)]
-pub(crate) struct Kinds {
+pub(crate) struct KnownKinds {
     /// The custom resources of the source with their root types.
     roots: Roots,
     /// All custom resources, including those that only the compiler has found.
@@ -23,7 +23,7 @@ pub(crate) struct Kinds {
 }
 
 /// The manifests that errors exclude.
-pub(crate) struct Refused {
+pub(crate) struct RefusedSubject {
     /// Custom resources, as `Kind.group`.
     kinds: BTreeSet<String>,
     /// The number of selected custom resources.
@@ -34,7 +34,7 @@ pub(crate) struct Refused {
     webhooks: bool,
 }
 
-impl Kinds {
+impl KnownKinds {
     /// Adds the custom resources of a package, with the findings of that package.
     pub(crate) fn add(&mut self, declared: Roots, answered: BTreeSet<String>, found: &Diagnostics) {
         let names: BTreeSet<String> = declared.keys().cloned().chain(answered).collect();
@@ -48,7 +48,7 @@ impl Kinds {
     }
 
     /// Refuses an unknown name. Otherwise the command would silently write nothing.
-    pub(crate) fn check(&self, choice: &Choice, found: &mut Diagnostics) -> Result<()> {
+    pub(crate) fn check(&self, choice: &SourceChoice, found: &mut Diagnostics) -> Result<()> {
         let Some(unknown) = choice.unknown(&self.all) else { return Ok(()) };
         let problem = Problem::new(format!("no custom resource is called `{unknown}`"));
         let problem = match self.all.iter().cloned().collect::<Vec<_>>().join("`, `") {
@@ -60,7 +60,7 @@ impl Kinds {
             found.push(problem.into());
             return Ok(());
         }
-        Err(Usage(problem).into())
+        Err(UsageError(problem).into())
     }
 }
 
@@ -70,9 +70,9 @@ fn is_about_all(found: &Diagnostic) -> bool {
     found.kinds.is_empty() && codes.contains(&found.code)
 }
 
-impl Refused {
-    pub(crate) fn of(manifests: &Manifests, options: &Options, found: &Diagnostics) -> Self {
-        let Kinds { all, doubtful, .. } = &manifests.kinds;
+impl RefusedSubject {
+    pub(crate) fn of(manifests: &Manifests, options: &ManifestOptions, found: &Diagnostics) -> Self {
+        let KnownKinds { all, doubtful, .. } = &manifests.kinds;
         let errors = found.iter().filter(|found| found.code.severity() == Severity::Error);
         let mut kinds: BTreeSet<String> = errors.flat_map(|error| &error.kinds).chain(doubtful).cloned().collect();
         let chosen = |name: &String| options.choice.takes(name);
@@ -87,7 +87,12 @@ impl Refused {
     /// Returns a note about kinds that probably belong to a foreign API, because nothing in the workspace calls their `crd()`. A
     /// kind that is written only counts if the command line does not name it. Its group must also not be below `domain`, nor
     /// related to the group of a kind whose `crd()` is called.
-    pub(crate) fn only_read(&self, manifests: &Manifests, options: &Options, domain: Option<&str>) -> Diagnostics {
+    pub(crate) fn only_read(
+        &self,
+        manifests: &Manifests,
+        options: &ManifestOptions,
+        domain: Option<&str>,
+    ) -> Diagnostics {
         let mut roots = manifests.kinds.roots.clone();
         for crd in manifests.crds.iter().flatten() {
             let generated = crd.declared.values().filter_map(|declared| declared.root.clone());
@@ -150,7 +155,7 @@ impl Refused {
     }
 
     /// Names the manifests that are not written, and the flags that write the rest.
-    pub(crate) fn summary(&self, options: &Options) -> Option<String> {
+    pub(crate) fn summary(&self, options: &ManifestOptions) -> Option<String> {
         let names = listed(&self.kinds.iter().map(String::as_str).collect());
         if options.keep_going {
             let roles = if self.roles { "the role" } else { "" };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Options, cluster_wide};
+use super::{ManifestOptions, cluster_wide};
 use crate::diagnostic::Diagnostics;
 use crate::ops::Findings;
 use crate::rbac::check;
@@ -50,7 +50,7 @@ impl RoleStep {
         diagnostics
     }
 
-    pub(super) fn finish(self, options: &Options) -> Findings<OperatorRoles> {
+    pub(super) fn finish(self, options: &ManifestOptions) -> Findings<OperatorRoles> {
         let Self { mut markers, scope, mut doubtful } = self;
         let mut diagnostics = Diagnostics::default();
         if let Some(scope) = &scope {

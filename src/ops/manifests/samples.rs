@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde_json::{Map, Value};
 
 use crate::crd::sample;
-use crate::crd::walk::Path;
+use crate::crd::walk::SchemaPath;
 use crate::crd::{self, Crd};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::plan::{Draft, RelPath};
@@ -120,7 +120,7 @@ fn schema<'a>(crds: &'a [Crd], object: &Value) -> Option<(String, &'a Map<String
 }
 
 /// Returns the range of the innermost key on the path, in a document in block style.
-fn place(document: &str, path: &Path) -> Range<usize> {
+fn place(document: &str, path: &SchemaPath) -> Range<usize> {
     let mut fields = path.fields().peekable();
     let (mut found, mut at) = (0..0, 0);
     // The columns of the last key that was found and of the keys below it.

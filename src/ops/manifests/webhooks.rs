@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Options;
+use super::ManifestOptions;
 use crate::crd::{self, Crd};
 use crate::diagnostic::Diagnostics;
 use crate::ops::Findings;
 use crate::source::SourceTree;
-use crate::webhook::{self, Handlers, Webhooks};
+use crate::webhook::{self, Handlers, WebhookManifests};
 
 /// The configurations of webhooks.
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Configurations {
 
 #[derive(Default)]
 pub(super) struct WebhookStep {
-    webhooks: Vec<Webhooks>,
+    webhooks: Vec<WebhookManifests>,
     handlers: Handlers,
     doubtful: bool,
 }
@@ -42,7 +42,7 @@ impl WebhookStep {
     /// Builds the configurations. `crds` are the CRDs of the same run, or `None` after an error: resources may be missing then.
     pub(super) fn finish(
         self,
-        options: &Options,
+        options: &ManifestOptions,
         confined_to: Option<&[String]>,
         crds: Option<&[Crd]>,
     ) -> Findings<Configurations> {

@@ -8,9 +8,9 @@ use anyhow::Result;
 use super::RbacSource;
 use crate::diagnostic::{Diagnostics, Origin};
 use crate::rbac::allow::Allow;
-use crate::rbac::declared::{Grant, Home, Manifests};
+use crate::rbac::declared::{Grant, Home, RoleManifests};
 use crate::rbac::role::ROLE;
-use crate::rbac::{Permission, RequestScope, Target};
+use crate::rbac::{Permission, RbacTarget, RequestScope};
 
 /// The operator among the subjects that files bind roles to.
 pub(super) enum BoundOperator {
@@ -24,7 +24,7 @@ pub(super) enum BoundOperator {
 
 /// The declared permissions, with their origin.
 #[derive(Default)]
-pub(super) struct Declared {
+pub(super) struct DeclaredRoles {
     pub(super) grants: Vec<Grant>,
     pub(super) optional: Vec<Permission>,
     pub(super) waived: Vec<&'static str>,
@@ -34,10 +34,10 @@ pub(super) struct Declared {
     pub(super) found: Diagnostics,
 }
 
-impl Declared {
+impl DeclaredRoles {
     pub(super) fn read(code: &RbacSource, files: &[PathBuf], operator: &BoundOperator) -> Result<Self> {
         if !files.is_empty() {
-            let mut manifests = Manifests::of_files(&code.root, files)?;
+            let mut manifests = RoleManifests::of_files(&code.root, files)?;
             match operator {
                 BoundOperator::Only => manifests.choose(None)?,
                 BoundOperator::Named(account) => manifests.choose(Some(account))?,
@@ -54,7 +54,7 @@ impl Declared {
         }
         if !code.is_project {
             let home = Home::default();
-            let grants = Manifests::default().of_markers(&code.markers, &home);
+            let grants = RoleManifests::default().of_markers(&code.markers, &home);
             return Ok(Self { grants, home, ..Self::default() });
         }
         let scope = code.home.clone();
@@ -62,7 +62,7 @@ impl Declared {
         let confined = scope.confined_to.unwrap_or_default();
         let home =
             Home { namespace: Some(scope.own), confined, cluster_wide: scope.cluster_wide, works_everywhere: false };
-        let manifests = Manifests::of_project(&code.root)?;
+        let manifests = RoleManifests::of_project(&code.root)?;
         let names = code.markers.iter().map(|marker| marker.role_name.as_str()).filter(|name| !name.is_empty());
         let names: BTreeSet<&str> = names.chain([ROLE]).collect();
         let prefixed = names.iter().map(|name| format!("{}{name}", scope.prefix));
@@ -83,7 +83,7 @@ fn works_everywhere(code: &RbacSource, grants: &[Grant], home: &Home) -> bool {
     code.usages.iter().any(|usage| {
         let watches =
             matches!(usage.permission.verb.as_str(), "list" | "watch") && usage.scope == RequestScope::Cluster;
-        let Target::Resource { group, resource, .. } = &usage.permission.target else { return false };
+        let RbacTarget::Resource { group, resource, .. } = &usage.permission.target else { return false };
         watches && !home.is_cluster_wide(group, resource) && grants.iter().any(|grant| grant.allows(usage, home))
     })
 }
@@ -95,7 +95,7 @@ const KEEPS: &str = "--webhook-secret";
 const CERTIFICATES: [&str; 2] = ["webhook-cert-role", "webhook-ca-role"];
 
 /// Permissions that the manager does not need with the flags that config/ sets.
-fn waived(manifests: &Manifests) -> Vec<&'static str> {
+fn waived(manifests: &RoleManifests) -> Vec<&'static str> {
     let elects = manifests.has_flag("--leader-elect") && !manifests.binds("leader-for-life-role");
     let asks = manifests.has_flag("--metrics-bind-address") && !manifests.has_flag("--metrics-secure=false");
     let keeps = manifests.has_flag(KEEPS);
@@ -109,14 +109,14 @@ fn waived(manifests: &Manifests) -> Vec<&'static str> {
 fn webhooks() -> impl Iterator<Item = Permission> {
     let kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
     kinds.into_iter().flat_map(|kind| {
-        let target = Target::resource("admissionregistration.k8s.io", kind);
+        let target = RbacTarget::resource("admissionregistration.k8s.io", kind);
         ["get", "list", "patch", "watch"].map(|verb| Permission::new(target.clone(), verb))
     })
 }
 
 /// Permissions that the manager uses with the flags that config/ sets: an election for life reads nodes only to take over.
 /// See `templates/init/config/components/leader-for-life`.
-fn leader_for_life(manifests: &Manifests) -> Vec<Permission> {
+fn leader_for_life(manifests: &RoleManifests) -> Vec<Permission> {
     let needed: [(&str, &[_]); 2] = [
         (
             "--leader-election-mode=life",
@@ -124,7 +124,7 @@ fn leader_for_life(manifests: &Manifests) -> Vec<Permission> {
         ),
         ("--leader-election-takeover-after", &[("nodes", "get")]),
     ];
-    let permission = |(resource, verb): &(&str, &str)| Permission::new(Target::resource("", resource), verb);
+    let permission = |(resource, verb): &(&str, &str)| Permission::new(RbacTarget::resource("", resource), verb);
     let set = needed.iter().filter(|(flag, _)| manifests.has_flag(flag));
     set.flat_map(|(_, permissions)| permissions.iter().map(permission)).collect()
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::declared::{BoundOperator, Declared};
+use super::declared::{BoundOperator, DeclaredRoles};
 use super::{RbacSource, RbacSourceOptions};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::ops::Findings;
 use crate::plan::{Draft, RelPath};
 use crate::rbac::allow::{self, Allow};
 use crate::rbac::derive::Doubt;
-use crate::rbac::lint::{Comparison, Missing, fix};
+use crate::rbac::lint::{Missing, RoleComparison, fix};
 
 /// Options of `rbac lint`.
 #[derive(Debug, Clone, Default)]
@@ -56,9 +56,9 @@ pub(crate) fn run(options: &LintOptions) -> Result<Findings<Linted>> {
     }
     let files = &options.source.manifests;
     let operator = options.service_account.clone().map_or(BoundOperator::Only, BoundOperator::Named);
-    let declared = Declared::read(&code, files, &operator)?;
+    let declared = DeclaredRoles::read(&code, files, &operator)?;
     code.allows.extend(declared.allows);
-    let comparison = Comparison {
+    let comparison = RoleComparison {
         usages: &code.usages,
         doubts: &code.doubts,
         grants: &declared.grants,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::declared::{BoundOperator, Declared};
+use super::declared::{BoundOperator, DeclaredRoles};
 use super::{RbacSource, RbacSourceOptions};
 use crate::diagnostic::Problem;
 use crate::ops::Findings;
@@ -43,7 +43,7 @@ pub(crate) fn run(options: &VerifyOptions) -> Result<Findings<Verified>> {
     let account = audit::account(&user);
     let named = |(namespace, name)| BoundOperator::User(format!("{namespace}/{name}"));
     let operator = account.map_or(BoundOperator::Only, named);
-    let mut declared = Declared::read(&code, files, &operator)?;
+    let mut declared = DeclaredRoles::read(&code, files, &operator)?;
     declared.home.namespace = account.map(|(namespace, _)| namespace.to_owned());
     let relevant = Relevant::of(&declared.grants, &declared.home);
     let tally = tally(&options.audit_log, &user, &relevant)?;

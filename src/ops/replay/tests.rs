@@ -54,7 +54,8 @@ fn resource(group: &str, version: &str, kind: &str, controller: &str) -> Resourc
     let mut resource = Resource::new(Group::parse(group).unwrap(), domain, version, kind).unwrap();
     resource.api = Some(ResourceApi::new(true));
     resource.controllers = Controllers::Named(vec![ControllerName::parse(controller).unwrap()]);
-    resource.webhooks = Some(Webhooks { defaulting: true, validation: true, ..Webhooks::default() }.to_value());
+    resource.webhooks =
+        Some(ProjectWebhooks { defaulting: true, validation: true, ..ProjectWebhooks::default() }.to_value());
     resource
 }
 

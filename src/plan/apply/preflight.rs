@@ -6,12 +6,12 @@ use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::{ApplyError, Change, ChangeKind, Conflict, Mode, Root};
+use super::{ApplyError, ChangeKind, FileChange, Mode, PlanConflict, ProjectRoot};
 use crate::edit;
 use crate::plan::{FileOp, IfExists, Plan, RelPath};
 
-pub(super) struct Target {
-    pub(super) change: Change,
+pub(super) struct WriteTarget {
+    pub(super) change: FileChange,
     /// The target with symbolic links resolved, below the canonical root.
     pub(super) real: PathBuf,
     /// The deepest existing folder on the path.
@@ -20,7 +20,7 @@ pub(super) struct Target {
 }
 
 /// Inspects every target. Returns the targets, or all conflicts.
-pub(super) fn preflight(plan: &Plan, root: &Root, mode: Mode) -> Result<Vec<Target>, ApplyError> {
+pub(super) fn preflight(plan: &Plan, root: &ProjectRoot, mode: Mode) -> Result<Vec<WriteTarget>, ApplyError> {
     let mut targets = Vec::new();
     let mut conflicts = Vec::new();
     let mut by_real: BTreeMap<PathBuf, RelPath> = BTreeMap::new();
@@ -30,7 +30,7 @@ pub(super) fn preflight(plan: &Plan, root: &Root, mode: Mode) -> Result<Vec<Targ
             Ok(Some(target)) => {
                 let other = by_real.insert(target.real.clone(), path.clone());
                 match other {
-                    Some(other) if target.change.kind.differs() => conflicts.push(Conflict {
+                    Some(other) if target.change.kind.differs() => conflicts.push(PlanConflict {
                         path: path.clone(),
                         reason: format!("is the same file as `{other}`"),
                         help: Some("remove the symbolic link between them".to_owned()),
@@ -38,7 +38,7 @@ pub(super) fn preflight(plan: &Plan, root: &Root, mode: Mode) -> Result<Vec<Targ
                     _ => targets.push(target),
                 }
             }
-            Err((reason, help)) => conflicts.push(Conflict { path: path.clone(), reason, help }),
+            Err((reason, help)) => conflicts.push(PlanConflict { path: path.clone(), reason, help }),
         }
     }
     if mode == Mode::Write && root.exists {
@@ -54,7 +54,13 @@ fn obstacle<T>(reason: impl Into<String>, help: &str) -> Result<T, Obstacle> {
 }
 
 /// Compares `op` with the disk; `None` if there is nothing to do or report.
-fn inspect(plan: &Plan, root: &Root, path: &RelPath, op: &FileOp, mode: Mode) -> Result<Option<Target>, Obstacle> {
+fn inspect(
+    plan: &Plan,
+    root: &ProjectRoot,
+    path: &RelPath,
+    op: &FileOp,
+    mode: Mode,
+) -> Result<Option<WriteTarget>, Obstacle> {
     let mut parent = path.as_str();
     while let Some((above, _)) = parent.rsplit_once('/') {
         parent = above;
@@ -78,8 +84,8 @@ fn inspect(plan: &Plan, root: &Root, path: &RelPath, op: &FileOp, mode: Mode) ->
     let Some((kind, after)) = decide(op, before.as_deref(), mode)? else { return Ok(None) };
     let permissions = found.file.as_ref().and_then(|file| fs::metadata(file).ok()).map(|m| m.permissions());
     let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let change = Change { path: path.clone(), kind, before, after: after.map(Cow::into_owned) };
-    Ok(Some(Target { change, real: found.real, folder: found.folder, permissions }))
+    let change = FileChange { path: path.clone(), kind, before, after: after.map(Cow::into_owned) };
+    Ok(Some(WriteTarget { change, real: found.real, folder: found.folder, permissions }))
 }
 
 type Decision<'a> = (ChangeKind, Option<Cow<'a, str>>);
@@ -116,7 +122,7 @@ fn decide<'a>(op: &'a FileOp, disk: Option<&[u8]>, mode: Mode) -> Result<Option<
     Ok(Some(decided))
 }
 
-struct Found {
+struct FoundFile {
     real: PathBuf,
     /// The file, if it exists.
     file: Option<PathBuf>,
@@ -126,21 +132,21 @@ struct Found {
 
 /// Resolves `path` below the root; nothing outside of the root is ever a target. If `remove`, a link is itself the
 /// target.
-fn locate(root: &Root, path: &RelPath, remove: bool) -> Result<Found, Obstacle> {
+fn locate(root: &ProjectRoot, path: &RelPath, remove: bool) -> Result<FoundFile, Obstacle> {
     let mut folder = root.path.clone();
     let mut segments: Vec<&str> = path.segments().collect();
     let name = segments.pop().unwrap_or_default();
     for (depth, segment) in segments.iter().enumerate() {
         let next = folder.join(segment);
         match kind_of(&next, root)? {
-            Kind::Missing => {
+            FileKind::Missing => {
                 let real = segments[depth..].iter().fold(folder.clone(), |path, segment| path.join(segment)).join(name);
-                return Ok(Found { real, file: None, folder });
+                return Ok(FoundFile { real, file: None, folder });
             }
-            Kind::Folder(real) => folder = real,
+            FileKind::Folder(real) => folder = real,
             // Nothing exists below a file, so there is nothing to remove.
-            Kind::File(real) if remove => return Ok(Found { real, file: None, folder }),
-            Kind::File(_) => {
+            FileKind::File(real) if remove => return Ok(FoundFile { real, file: None, folder }),
+            FileKind::File(_) => {
                 let above = segments[..=depth].join("/");
                 return obstacle(format!("cannot be written: `{above}` is a file, not a folder"), "move or remove it");
             }
@@ -148,28 +154,28 @@ fn locate(root: &Root, path: &RelPath, remove: bool) -> Result<Found, Obstacle> 
     }
     let target = folder.join(name);
     match kind_of(&target, root)? {
-        Kind::Missing => Ok(Found { real: target, file: None, folder }),
+        FileKind::Missing => Ok(FoundFile { real: target, file: None, folder }),
         // A folder of this name is not the generated file to remove.
-        Kind::Folder(real) if remove => Ok(Found { real, file: None, folder }),
-        Kind::Folder(_) => obstacle("is a folder", "move or remove it"),
-        Kind::File(_) if remove => Ok(Found { real: target.clone(), file: Some(target), folder }),
-        Kind::File(real) => {
+        FileKind::Folder(real) if remove => Ok(FoundFile { real, file: None, folder }),
+        FileKind::Folder(_) => obstacle("is a folder", "move or remove it"),
+        FileKind::File(_) if remove => Ok(FoundFile { real: target.clone(), file: Some(target), folder }),
+        FileKind::File(real) => {
             let folder = real.parent().map_or(folder, Path::to_path_buf);
-            Ok(Found { file: Some(real.clone()), real, folder })
+            Ok(FoundFile { file: Some(real.clone()), real, folder })
         }
     }
 }
 
-enum Kind {
+enum FileKind {
     Missing,
     Folder(PathBuf),
     File(PathBuf),
 }
 
-fn kind_of(path: &Path, root: &Root) -> Result<Kind, Obstacle> {
+fn kind_of(path: &Path, root: &ProjectRoot) -> Result<FileKind, Obstacle> {
     let unreadable = |error: io::Error| obstacle(format!("cannot be accessed: {error}"), "check its permissions");
     let (real, metadata) = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kind::Missing),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FileKind::Missing),
         Err(error) => return unreadable(error),
         Ok(metadata) if metadata.is_symlink() => match path.canonicalize() {
             Err(_) => {
@@ -189,9 +195,9 @@ fn kind_of(path: &Path, root: &Root) -> Result<Kind, Obstacle> {
         Ok(metadata) => (path.to_path_buf(), metadata),
     };
     if metadata.is_dir() {
-        Ok(Kind::Folder(real))
+        Ok(FileKind::Folder(real))
     } else if metadata.is_file() {
-        Ok(Kind::File(real))
+        Ok(FileKind::File(real))
     } else {
         obstacle("is neither a file nor a folder", "move or remove it")
     }
@@ -199,7 +205,7 @@ fn kind_of(path: &Path, root: &Root) -> Result<Kind, Obstacle> {
 
 /// Folders that are not writable, each with the first file that needs it. Only the project's folder if it is one of
 /// them.
-fn unwritable(targets: &[Target], root: &Root) -> Vec<Conflict> {
+fn unwritable(targets: &[WriteTarget], root: &ProjectRoot) -> Vec<PlanConflict> {
     let mut folders: BTreeMap<&Path, &RelPath> = BTreeMap::new();
     for target in targets.iter().filter(|target| target.change.kind.differs()) {
         folders.entry(&root.path).or_insert(&target.change.path);
@@ -209,7 +215,7 @@ fn unwritable(targets: &[Target], root: &Root) -> Vec<Conflict> {
     for (folder, path) in folders {
         let found = check_folder(root, folder);
         if let Err((reason, help)) = found {
-            conflicts.push(Conflict { path: path.clone(), reason, help });
+            conflicts.push(PlanConflict { path: path.clone(), reason, help });
             if folder == root.path {
                 break;
             }
@@ -218,7 +224,7 @@ fn unwritable(targets: &[Target], root: &Root) -> Vec<Conflict> {
     conflicts
 }
 
-fn check_folder(root: &Root, folder: &Path) -> Result<(), Obstacle> {
+fn check_folder(root: &ProjectRoot, folder: &Path) -> Result<(), Obstacle> {
     let shown = folder.strip_prefix(&root.path).ok().filter(|p| !p.as_os_str().is_empty());
     let shown = shown.map_or_else(|| "the project folder".to_owned(), |path| format!("folder `{}`", path.display()));
     if !is_writable(folder) {

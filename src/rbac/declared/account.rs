@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::super::quoted;
-use super::Manifests;
+use super::RoleManifests;
 use crate::diagnostic::Problem;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +37,7 @@ impl fmt::Display for Account {
     }
 }
 
-impl Manifests {
+impl RoleManifests {
     /// Takes the rules of one `ServiceAccount` only: that of `wanted`, `NAME` or `NAMESPACE/NAME`, or else the only one that
     /// roles are bound to, of those that workloads run as if there are any.
     ///

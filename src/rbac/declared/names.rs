@@ -9,7 +9,7 @@ use super::{PolicyRule, string};
 
 /// An object of a build.
 #[derive(Debug)]
-struct Named {
+struct BuiltObject {
     group: String,
     kind: String,
     name: String,
@@ -19,8 +19,8 @@ struct Named {
 
 /// The names of all objects of a build.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    objects: Vec<Named>,
+pub(super) struct BuiltNames {
+    objects: Vec<BuiltObject>,
     /// The kind of a role, and what stands in its `resourceNames`: what kustomize makes of it.
     rendered: BTreeMap<(String, String), BTreeSet<String>>,
 }
@@ -39,17 +39,17 @@ const FOLLOWED: [(&str, &str, &str); 5] = [
 /// <https://github.com/kubernetes-sigs/kustomize/blob/kustomize/v5.7.0/api/internal/builtins/PrefixTransformer.go>
 const KEPT: [&str; 3] = ["APIService", "CustomResourceDefinition", "Namespace"];
 
-impl Names {
+impl BuiltNames {
     pub(super) fn add(&mut self, object: &Value) {
         let version = object["apiVersion"].as_str().unwrap_or_default();
         let group = version.split_once('/').map_or("", |(group, _)| group).to_owned();
         let (kind, name) = (string(&object["kind"]), string(&object["metadata"]["name"]));
         if !name.is_empty() {
-            self.objects.push(Named { group, kind, name, earlier: Vec::new() });
+            self.objects.push(BuiltObject { group, kind, name, earlier: Vec::new() });
         }
     }
 
-    /// The number of objects so far, for [`Names::transform`].
+    /// The number of objects so far, for [`BuiltNames::transform`].
     pub(super) fn count(&self) -> usize {
         self.objects.len()
     }

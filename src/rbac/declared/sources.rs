@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::quoted;
-use super::{Home, Manifests, shown};
+use super::{Home, RoleManifests, shown};
 use crate::diagnostic::{Code, Diagnostic, Origin, Problem};
 
 const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -17,7 +17,7 @@ pub(super) fn kustomization_of(folder: &Path) -> Option<PathBuf> {
     KUSTOMIZATIONS.iter().map(|name| folder.join(name)).find(|path| path.is_file())
 }
 
-impl Manifests {
+impl RoleManifests {
     /// Reads the roles in the files and folders that `--role` names; paths are shown relative to `root`.
     ///
     /// # Errors

@@ -4,9 +4,9 @@
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, BinOp, Expr, Item, Lit, Stmt, Token, UnOp};
 
-use super::frame::Frame;
+use super::frame::CallFrame;
 use super::lower::NameScope;
-use super::read::Reader;
+use super::read::FunctionReader;
 use crate::source::{Cfg, ModuleId, Namespace, Resolution, SourceTree};
 
 /// Returns true if the attributes of a part of a body switch it off.
@@ -29,13 +29,13 @@ pub(super) fn is_statement_off(tree: &SourceTree, module: ModuleId, statement: &
     )
 }
 
-impl Reader<'_> {
-    pub(super) fn is_off(&self, frame: &Frame, attributes: &[Attribute]) -> bool {
+impl FunctionReader<'_> {
+    pub(super) fn is_off(&self, frame: &CallFrame, attributes: &[Attribute]) -> bool {
         is_off(self.tree, frame.scope.module, attributes)
     }
 
     /// Expressions of a list without those that are switched off.
-    pub(super) fn active<'e>(&self, frame: &Frame, list: impl IntoIterator<Item = &'e Expr>) -> Vec<&'e Expr> {
+    pub(super) fn active<'e>(&self, frame: &CallFrame, list: impl IntoIterator<Item = &'e Expr>) -> Vec<&'e Expr> {
         list.into_iter().filter(|expr| !self.is_off(frame, of_expr(expr))).collect()
     }
 

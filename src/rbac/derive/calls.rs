@@ -16,11 +16,11 @@ use crate::rbac::RequestScope;
 use crate::source::ItemRef;
 
 use super::doubt::Cause;
-use super::foreign::{Foreign, Kube};
-use super::frame::{Frame, Location};
+use super::foreign::{ForeignType, Kube};
+use super::frame::{CallFrame, Location};
 use super::index::{FunctionId, Owner};
 use super::manager::ManagerType;
-use super::read::{DEREFS, Reader};
+use super::read::{DEREFS, FunctionReader};
 use super::signature::Signature;
 use super::table::{self, Returns, returns};
 use super::types::{Reach, Ty};
@@ -28,7 +28,7 @@ use super::types::{Reach, Ty};
 use self::standard::standard;
 
 /// A call as it stands: what is called is found out apart.
-struct Call<'e> {
+struct CallSite<'e> {
     location: Location,
     /// The last part of the path, or the method.
     name: Rc<str>,
@@ -47,7 +47,7 @@ struct Call<'e> {
     named: Option<Ty>,
 }
 
-impl Call<'_> {
+impl CallSite<'_> {
     fn get(&self, position: usize) -> Ty {
         self.types.get(position).cloned().unwrap_or(Ty::Unknown)
     }
@@ -69,16 +69,16 @@ enum Callee {
     Unknown,
 }
 
-impl Reader<'_> {
+impl FunctionReader<'_> {
     /// A call of a path or of a value.
-    pub(super) fn call(&mut self, frame: &mut Frame, call: &ExprCall, expected: &Ty) -> Ty {
+    pub(super) fn call(&mut self, frame: &mut CallFrame, call: &ExprCall, expected: &Ty) -> Ty {
         let function = peeled(&call.func);
         let path = match function {
             Expr::Path(path) => Some(path),
             _ => None,
         };
         let name = path.and_then(|path| path.path.segments.last()).map(|last| last.ident.to_string());
-        let mut call = Call {
+        let mut call = CallSite {
             location: frame.location(call.func.span()),
             name: name.unwrap_or_default().into(),
             explicit: path.map(|path| self.types.turbofish(&frame.scope, &path.path)).unwrap_or_default(),
@@ -114,7 +114,7 @@ impl Reader<'_> {
     }
 
     /// A function that is not found, or a value that is called and could not be followed.
-    fn unfound(&mut self, call: &Call<'_>) {
+    fn unfound(&mut self, call: &CallSite<'_>) {
         if self.given(call) && !matches!(&*call.name, "Some" | "Ok" | "Err" | "drop") {
             let message = format!("`{}` is given a client or an `Api`, and is not found", call.name);
             self.doubt(call.location, Cause::Unread(message));
@@ -122,7 +122,7 @@ impl Reader<'_> {
     }
 
     /// A call of a closure, or of a function that is a value.
-    fn call_value(&mut self, frame: &mut Frame, called: &Ty, call: &mut Call<'_>) -> Ty {
+    fn call_value(&mut self, frame: &mut CallFrame, called: &Ty, call: &mut CallSite<'_>) -> Ty {
         match self.resolve(called) {
             Ty::Path(path) => self.foreign_call(frame, &path, call),
             Ty::Function(parts) => {
@@ -142,12 +142,12 @@ impl Reader<'_> {
         }
     }
 
-    fn arguments_of(&mut self, frame: &mut Frame, call: &mut Call<'_>) {
+    fn arguments_of(&mut self, frame: &mut CallFrame, call: &mut CallSite<'_>) {
         self.arguments_with(frame, call, &[]);
     }
 
     /// Like [`Self::arguments_of`], but calls functions among the arguments with `inputs`.
-    fn arguments_with(&mut self, frame: &mut Frame, call: &mut Call<'_>, inputs: &[Ty]) {
+    fn arguments_with(&mut self, frame: &mut CallFrame, call: &mut CallSite<'_>, inputs: &[Ty]) {
         while let Some(expr) = call.arguments.get(call.types.len()).copied() {
             let ty = self.argument(frame, expr, &Ty::Unknown, inputs);
             call.types.push(self.resolve(&ty));
@@ -155,7 +155,7 @@ impl Reader<'_> {
     }
 
     /// One argument, which may be a closure that is called with `inputs`.
-    fn argument(&mut self, frame: &mut Frame, expr: &Expr, wanted: &Ty, inputs: &[Ty]) -> Ty {
+    fn argument(&mut self, frame: &mut CallFrame, expr: &Expr, wanted: &Ty, inputs: &[Ty]) -> Ty {
         match expr {
             Expr::Closure(closure) => self.closure(frame, closure, inputs, wanted),
             Expr::Path(path) if !inputs.is_empty() => match self.callee(frame, path) {
@@ -179,7 +179,13 @@ impl Reader<'_> {
     }
 
     /// A call of a function of the tree, with its receiver if it has one.
-    fn call_function(&mut self, frame: &mut Frame, id: FunctionId, receiver: Option<Ty>, call: &mut Call<'_>) -> Ty {
+    fn call_function(
+        &mut self,
+        frame: &mut CallFrame,
+        id: FunctionId,
+        receiver: Option<Ty>,
+        call: &mut CallSite<'_>,
+    ) -> Ty {
         let mut signature = self.types.signature(id, receiver.clone(), Some(&call.explicit));
         self.infer_trait(frame, receiver.as_ref(), call, &signature);
         self.unify(&signature.output, &call.expected);
@@ -230,7 +236,13 @@ impl Reader<'_> {
         }
     }
 
-    fn construct(&mut self, frame: &mut Frame, item: ItemRef, variant: Option<&str>, call: &mut Call<'_>) -> Ty {
+    fn construct(
+        &mut self,
+        frame: &mut CallFrame,
+        item: ItemRef,
+        variant: Option<&str>,
+        call: &mut CallSite<'_>,
+    ) -> Ty {
         let owner = match (variant, &frame.scope.itself) {
             (None, Some(itself @ Ty::Item(of, _))) if *of == item => itself.clone(),
             _ => self.types.lower_item(item, Vec::new()),
@@ -258,7 +270,7 @@ impl Reader<'_> {
     }
 
     /// A function of the tree that belongs to a type, or a method that is called as one.
-    fn associated_function(&mut self, frame: &mut Frame, ty: &Ty, id: FunctionId, call: &mut Call<'_>) -> Ty {
+    fn associated_function(&mut self, frame: &mut CallFrame, ty: &Ty, id: FunctionId, call: &mut CallSite<'_>) -> Ty {
         if self.types.index.get(id).takes_self() && !call.arguments.is_empty() {
             let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
             let receiver = self.resolve(&receiver);
@@ -273,7 +285,7 @@ impl Reader<'_> {
     }
 
     /// `Type::function(…)`
-    fn associated(&mut self, frame: &mut Frame, ty: &Ty, call: &mut Call<'_>) -> Ty {
+    fn associated(&mut self, frame: &mut CallFrame, ty: &Ty, call: &mut CallSite<'_>) -> Ty {
         let name = call.name.clone();
         if let Ty::Api(kind, _) = ty {
             self.arguments_of(frame, call);
@@ -313,14 +325,14 @@ impl Reader<'_> {
         }
         self.arguments_of(frame, call);
         match ty {
-            Ty::Foreign(Foreign::Kube(of), parts) => {
+            Ty::Foreign(ForeignType::Kube(of), parts) => {
                 self.kube_associated(of, parts, call).unwrap_or_else(|| self.constructed(ty, &name))
             }
             Ty::Root(_) | Ty::Foreign(..) if matches!(&*name, "api_resource" | "erase") => {
                 self.types.dynamic(ty).unwrap_or(Ty::Unknown)
             }
             // Strings carry their origin.
-            Ty::Foreign(Foreign::String, _) if &*name == "from" && call.get(0).is_known_text() => call.get(0),
+            Ty::Foreign(ForeignType::String, _) if &*name == "from" && call.get(0).is_known_text() => call.get(0),
             Ty::Unknown | Ty::Many(_) | Ty::Map(_) | Ty::Api(..) | Ty::Infer(_) => self.wrapped(ty, call),
             Ty::Foreign(found, _) => {
                 match table::election(&found.to_string(), &name, call.len()) {
@@ -337,7 +349,13 @@ impl Reader<'_> {
     }
 
     /// A method: what it is depends on what the receiver is.
-    pub(super) fn method_call(&mut self, frame: &mut Frame, call: &ExprMethodCall, awaited: bool, expected: &Ty) -> Ty {
+    pub(super) fn method_call(
+        &mut self,
+        frame: &mut CallFrame,
+        call: &ExprMethodCall,
+        awaited: bool,
+        expected: &Ty,
+    ) -> Ty {
         let receiver = self.expr(frame, &call.receiver, &Ty::Unknown);
         let receiver = self.resolve(&receiver);
         let explicit = match &call.turbofish {
@@ -350,7 +368,7 @@ impl Reader<'_> {
             }
             None => Vec::new(),
         };
-        let mut call = Call {
+        let mut call = CallSite {
             location: frame.location(call.method.span()),
             name: call.method.to_string().into(),
             explicit,
@@ -364,7 +382,7 @@ impl Reader<'_> {
         self.method_of(frame, receiver, &mut call)
     }
 
-    fn method_of(&mut self, frame: &mut Frame, receiver: Ty, call: &mut Call<'_>) -> Ty {
+    fn method_of(&mut self, frame: &mut CallFrame, receiver: Ty, call: &mut CallSite<'_>) -> Ty {
         if let Ty::Api(..) = &receiver
             && let Some(answer) = self.api_call(frame, &receiver, call)
         {
@@ -396,13 +414,13 @@ impl Reader<'_> {
     }
 
     /// A method of a type that is not of the tree.
-    fn builtin_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Ty {
+    fn builtin_method(&mut self, frame: &mut CallFrame, receiver: &Ty, call: &mut CallSite<'_>) -> Ty {
         if let Ty::Elsewhere(of) = receiver
             && returns(&call.name) != Returns::Receiver
         {
             return self.elsewhere_method(frame, of, call);
         }
-        if let Ty::Foreign(Foreign::Kube(of), parts) = receiver
+        if let Ty::Foreign(ForeignType::Kube(of), parts) = receiver
             && let Some(answer) = self.kube_method(frame, of, parts, call)
         {
             return answer;
@@ -437,7 +455,7 @@ impl Reader<'_> {
             None if returns(&call.name) == Returns::Receiver => {
                 // A method of another crate may have such a name, too.
                 if self.given(call)
-                    && matches!(receiver, Ty::Unknown | Ty::Infer(_) | Ty::Foreign(Foreign::Other(_), _))
+                    && matches!(receiver, Ty::Unknown | Ty::Infer(_) | Ty::Foreign(ForeignType::Other(_), _))
                 {
                     self.unknown_method(frame, receiver, call);
                 }
@@ -447,7 +465,7 @@ impl Reader<'_> {
                 self.unknown_method(frame, receiver, call);
                 match receiver {
                     // A builder of kube returns itself.
-                    Ty::Foreign(Foreign::Kube(_), _) | Ty::Many(_) => receiver.clone(),
+                    Ty::Foreign(ForeignType::Kube(_), _) | Ty::Many(_) => receiver.clone(),
                     // An `Api` may come back that goes elsewhere.
                     Ty::Api(kind, reach) if !reach.contains(&Reach::Elsewhere) => {
                         Ty::reaching((**kind).clone(), RequestScope::Cluster)
@@ -459,7 +477,7 @@ impl Reader<'_> {
     }
 
     /// A method of a table: closures are called with each of its rows.
-    fn table_method(&mut self, frame: &mut Frame, rows: &[Ty], call: &mut Call<'_>) -> Ty {
+    fn table_method(&mut self, frame: &mut CallFrame, rows: &[Ty], call: &mut CallSite<'_>) -> Ty {
         let table = Ty::Table(rows.into());
         if call.len() == 0 && returns(&call.name) == Returns::Receiver {
             return table;
@@ -478,10 +496,10 @@ impl Reader<'_> {
     }
 
     /// A method that is not known: worth a word when it may be a request.
-    fn unknown_method(&mut self, frame: &Frame, receiver: &Ty, call: &Call<'_>) {
+    fn unknown_method(&mut self, frame: &CallFrame, receiver: &Ty, call: &CallSite<'_>) {
         let name = &*call.name;
         let params = |ty: &Ty| match ty {
-            Ty::Foreign(Foreign::Kube(of), _) => of.is_params(),
+            Ty::Foreign(ForeignType::Kube(of), _) => of.is_params(),
             ty => matches!(ty, Ty::Patch { .. }),
         };
         let has_params = call.types.iter().any(params);
@@ -490,7 +508,7 @@ impl Reader<'_> {
                 let message = format!("`{name}` of an `Api` may make requests; its code is not read");
                 self.doubt(call.location, Cause::Unread(message));
             }
-            Ty::Unknown | Ty::Infer(_) | Ty::Foreign(Foreign::Unresolved(_), _) => {
+            Ty::Unknown | Ty::Infer(_) | Ty::Foreign(ForeignType::Unresolved(_), _) => {
                 if self.given(call) && !table::is_plain(name) {
                     let message =
                         format!("`{name}` is given a client or an `Api`, and its receiver could not be followed");
@@ -503,7 +521,7 @@ impl Reader<'_> {
             Ty::Foreign(found, _) => {
                 let Some(krate) = found.krate().filter(|krate| self.tree.may_derive(krate)) else {
                     return match found {
-                        Foreign::K8s(_) => self.extended(call),
+                        ForeignType::K8s(_) => self.extended(call),
                         _ => self.clear(call.location),
                     };
                 };
@@ -524,7 +542,7 @@ impl Reader<'_> {
     }
 
     /// A method that no package of the workspace declares, on a type that is known: a trait of another crate may add it.
-    fn extended(&mut self, call: &Call<'_>) {
+    fn extended(&mut self, call: &CallSite<'_>) {
         if !self.given(call) || table::is_plain(&call.name) {
             return self.clear(call.location);
         }
@@ -534,7 +552,7 @@ impl Reader<'_> {
 
     /// Returns true if a method with a plain name, such as `get`, may be one of `Api`: the call is awaited where
     /// requests can be made, and the name of the receiver says so, or the parameters are defaults.
-    fn is_plausible(&self, frame: &Frame, call: &Call<'_>) -> bool {
+    fn is_plausible(&self, frame: &CallFrame, call: &CallSite<'_>) -> bool {
         let named = call
             .receiver
             .and_then(name_of)
@@ -547,7 +565,7 @@ impl Reader<'_> {
     }
 
     /// A client or an `Api` is at hand.
-    fn has_client(&self, frame: &Frame) -> bool {
+    fn has_client(&self, frame: &CallFrame) -> bool {
         let client = |ty: &Ty| matches!(ty, Ty::Api(..)) || ty.is_kube(&Kube::Client);
         frame.locals.iter().flat_map(|names| names.values()).any(|ty| self.resolve(ty).any(&client))
     }
@@ -565,10 +583,10 @@ fn has_closure(expr: &Expr) -> bool {
 
 /// A call of `publish` on a value of unknown type is that of a `Recorder`: it is given an event of kube or a reference to an
 /// object, or the receiver is called so.
-fn publishes(call: &Call<'_>) -> bool {
+fn publishes(call: &CallSite<'_>) -> bool {
     let is_event = |ty: &Ty| ty.is_kube(&Kube::named("Event"));
     let is_reference =
-        |ty: &Ty| matches!(ty, Ty::Foreign(Foreign::K8s(path), _) if path.ends_with("::ObjectReference"));
+        |ty: &Ty| matches!(ty, Ty::Foreign(ForeignType::K8s(path), _) if path.ends_with("::ObjectReference"));
     let refers = |expr: &&Expr| matches!(peeled(expr), Expr::MethodCall(call) if call.method == "object_ref");
     let given = call.types.iter().any(|ty| is_event(ty) || is_reference(ty)) || call.arguments.iter().any(refers);
     let named = || call.receiver.and_then(name_of).is_some_and(|name| name.to_lowercase().contains("recorder"));

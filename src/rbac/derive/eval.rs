@@ -8,16 +8,16 @@ use crate::k8s;
 use crate::source::{Namespace, Resolution};
 
 use super::active::{is_off, is_statement_off};
-use super::foreign::{Foreign, Kube};
-use super::frame::{BreakTarget, Frame};
+use super::foreign::{ForeignType, Kube};
+use super::frame::{BreakTarget, CallFrame};
 use super::lower::NameScope;
 use super::pattern::member;
-use super::read::Reader;
-use super::resource::Resource;
+use super::read::FunctionReader;
+use super::resource::DerivedResource;
 use super::types::Ty;
 
-impl Reader<'_> {
-    pub(super) fn block(&mut self, frame: &mut Frame, block: &Block, expected: &Ty) -> Ty {
+impl FunctionReader<'_> {
+    pub(super) fn block(&mut self, frame: &mut CallFrame, block: &Block, expected: &Ty) -> Ty {
         frame.enter();
         let (uses, nested) = (frame.scope.uses.clone(), frame.nested.clone());
         let (tree, module) = (self.tree, frame.scope.module);
@@ -76,7 +76,7 @@ impl Reader<'_> {
         }
     }
 
-    fn inner_item(&mut self, frame: &mut Frame, item: &Item) {
+    fn inner_item(&mut self, frame: &mut CallFrame, item: &Item) {
         match item {
             Item::Fn(item) => {
                 if let Some(id) = self.types.index.nested(frame.scope.module, item) {
@@ -99,7 +99,7 @@ impl Reader<'_> {
         }
     }
 
-    fn let_statement(&mut self, frame: &mut Frame, local: &syn::Local) {
+    fn let_statement(&mut self, frame: &mut CallFrame, local: &syn::Local) {
         let declared = match &local.pat {
             Pat::Type(pattern) => self.types.lower(&frame.scope, &pattern.ty),
             _ => Ty::Unknown,
@@ -118,7 +118,7 @@ impl Reader<'_> {
         self.bind(frame, &local.pat, &value);
     }
 
-    pub(super) fn expr(&mut self, frame: &mut Frame, expr: &Expr, expected: &Ty) -> Ty {
+    pub(super) fn expr(&mut self, frame: &mut CallFrame, expr: &Expr, expected: &Ty) -> Ty {
         let none = &Ty::Unknown;
         match expr {
             Expr::Path(path) => self.path(frame, path, expected),
@@ -156,7 +156,7 @@ impl Reader<'_> {
             }
             Expr::Lit(literal) => match &literal.lit {
                 Lit::Str(text) => Ty::text(&text.value()),
-                _ => Ty::foreign(Foreign::Literal),
+                _ => Ty::foreign(ForeignType::Literal),
             },
             Expr::Tuple(tuple) => {
                 let wanted = self.resolve(expected);
@@ -198,7 +198,7 @@ impl Reader<'_> {
         }
     }
 
-    fn binary(&mut self, frame: &mut Frame, inner: &syn::ExprBinary, expected: &Ty) -> Ty {
+    fn binary(&mut self, frame: &mut CallFrame, inner: &syn::ExprBinary, expected: &Ty) -> Ty {
         let left = self.expr(frame, &inner.left, &Ty::Unknown);
         // `cfg!(…) && …`
         let skips = match inner.op {
@@ -224,7 +224,7 @@ impl Reader<'_> {
     }
 
     /// Control flow.
-    fn control(&mut self, frame: &mut Frame, expr: &Expr, expected: &Ty) -> Ty {
+    fn control(&mut self, frame: &mut CallFrame, expr: &Expr, expected: &Ty) -> Ty {
         let none = &Ty::Unknown;
         match expr {
             Expr::Async(inner) => {
@@ -256,7 +256,7 @@ impl Reader<'_> {
             Expr::Let(inner) => {
                 let value = self.expr(frame, &inner.expr, none);
                 self.bind(frame, &inner.pat, &value);
-                Ty::foreign(Foreign::Literal)
+                Ty::foreign(ForeignType::Literal)
             }
             Expr::While(inner) => {
                 frame.enter();
@@ -299,7 +299,7 @@ impl Reader<'_> {
                 Ty::Never
             }
             expr => {
-                syn::visit::visit_expr(&mut Parts { reader: self, frame }, expr);
+                syn::visit::visit_expr(&mut ExpressionParts { reader: self, frame }, expr);
                 Ty::Unknown
             }
         }
@@ -308,7 +308,7 @@ impl Reader<'_> {
     /// A loop or a labeled block, with the values of each `break`.
     fn breakable(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut CallFrame,
         body: &Block,
         label: Option<&syn::Label>,
         is_loop: bool,
@@ -321,7 +321,7 @@ impl Reader<'_> {
         if is_loop { broken } else { self.resolve(&value).join(&broken) }
     }
 
-    fn break_(&mut self, frame: &mut Frame, inner: &syn::ExprBreak) {
+    fn break_(&mut self, frame: &mut CallFrame, inner: &syn::ExprBreak) {
         let Some(value) = &inner.expr else { return };
         let label = inner.label.as_ref().map(|label| label.ident.to_string());
         let is_meant = |target: &BreakTarget| match &label {
@@ -337,7 +337,7 @@ impl Reader<'_> {
     }
 
     /// A collection of expressions.
-    fn many(&mut self, frame: &mut Frame, parts: Vec<&Expr>, wanted: &Ty) -> Ty {
+    fn many(&mut self, frame: &mut CallFrame, parts: Vec<&Expr>, wanted: &Ty) -> Ty {
         let mut elements = Vec::new();
         for part in parts {
             let found = self.expr(frame, part, wanted);
@@ -346,7 +346,7 @@ impl Reader<'_> {
         Ty::list(elements)
     }
 
-    fn if_(&mut self, frame: &mut Frame, inner: &syn::ExprIf, expected: &Ty) -> Ty {
+    fn if_(&mut self, frame: &mut CallFrame, inner: &syn::ExprIf, expected: &Ty) -> Ty {
         let decided = self.decided(&frame.scope, &inner.cond);
         frame.enter();
         self.expr(frame, &inner.cond, &Ty::Unknown);
@@ -368,7 +368,7 @@ impl Reader<'_> {
     }
 
     /// An arm of a `match` that is switched off: by an attribute, a guard, or as the value that is matched is known.
-    fn is_arm_off(&self, frame: &Frame, arm: &syn::Arm, matched: Option<bool>) -> bool {
+    fn is_arm_off(&self, frame: &CallFrame, arm: &syn::Arm, matched: Option<bool>) -> bool {
         if self.is_off(frame, &arm.attrs) {
             return true;
         }
@@ -382,7 +382,7 @@ impl Reader<'_> {
         }
     }
 
-    fn assign(&mut self, frame: &mut Frame, inner: &syn::ExprAssign) -> Ty {
+    fn assign(&mut self, frame: &mut CallFrame, inner: &syn::ExprAssign) -> Ty {
         let found = self.expr(frame, &inner.left, &Ty::Unknown);
         let declared = match &*inner.left {
             Expr::Field(field) => {
@@ -419,7 +419,7 @@ impl Reader<'_> {
         Ty::Tuple(Vec::new())
     }
 
-    fn struct_(&mut self, frame: &mut Frame, inner: &syn::ExprStruct, expected: &Ty) -> Ty {
+    fn struct_(&mut self, frame: &mut CallFrame, inner: &syn::ExprStruct, expected: &Ty) -> Ty {
         let mut variant = None;
         let mut owner = match self.types.resolve(&frame.scope, &inner.path, Namespace::Types) {
             Resolution::Member(item, name) if matches!(self.tree.item(item), Item::Enum(_)) => {
@@ -457,8 +457,8 @@ impl Reader<'_> {
             self.expr(frame, rest, &owner);
         }
         match owner {
-            Ty::Foreign(Foreign::Kube(Kube::Kubeconfig), _) => Ty::Elsewhere(Kube::Kubeconfig),
-            Ty::Foreign(Foreign::Kube(Kube::ApiResource | Kube::GroupVersionKind), _) => {
+            Ty::Foreign(ForeignType::Kube(Kube::Kubeconfig), _) => Ty::Elsewhere(Kube::Kubeconfig),
+            Ty::Foreign(ForeignType::Kube(Kube::ApiResource | Kube::GroupVersionKind), _) => {
                 spelled(&texts).unwrap_or(owner)
             }
             owner => self.resolve(&owner),
@@ -468,7 +468,7 @@ impl Reader<'_> {
     /// A closure is run where it stands; `inputs` is what it will be called with.
     pub(super) fn closure(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut CallFrame,
         closure: &syn::ExprClosure,
         inputs: &[Ty],
         expected: &Ty,
@@ -502,12 +502,12 @@ impl Reader<'_> {
 }
 
 /// Runs the parts of an expression.
-struct Parts<'r, 'a> {
-    reader: &'r mut Reader<'a>,
-    frame: &'r mut Frame,
+struct ExpressionParts<'r, 'a> {
+    reader: &'r mut FunctionReader<'a>,
+    frame: &'r mut CallFrame,
 }
 
-impl<'ast> syn::visit::Visit<'ast> for Parts<'_, '_> {
+impl<'ast> syn::visit::Visit<'ast> for ExpressionParts<'_, '_> {
     fn visit_expr(&mut self, expr: &'ast Expr) {
         self.reader.expr(self.frame, expr, &Ty::Unknown);
     }
@@ -519,7 +519,7 @@ impl<'ast> syn::visit::Visit<'ast> for Parts<'_, '_> {
 
 /// A type that could not be told may be one of the tree.
 fn may_be_item(ty: &Ty) -> bool {
-    matches!(ty, Ty::Unknown | Ty::Infer(_) | Ty::Param(_) | Ty::Foreign(Foreign::Unresolved(_), _))
+    matches!(ty, Ty::Unknown | Ty::Infer(_) | Ty::Param(_) | Ty::Foreign(ForeignType::Unresolved(_), _))
 }
 
 /// The resource that the fields of a `GroupVersionKind` or `ApiResource` spell out.
@@ -533,7 +533,7 @@ fn spelled(fields: &BTreeMap<String, Ty>) -> Option<Ty> {
     if fields.contains_key("plural") && plural.is_none() {
         return None;
     }
-    Some(Ty::dynamic([Resource::spelled(&text("group")?, &kind, plural.as_deref())]))
+    Some(Ty::dynamic([DerivedResource::spelled(&text("group")?, &kind, plural.as_deref())]))
 }
 
 /// `object.metadata.namespace`

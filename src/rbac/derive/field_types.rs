@@ -2,15 +2,15 @@
 
 use syn::Item;
 
-use super::foreign::{Foreign, Kube};
+use super::foreign::{ForeignType, Kube};
 use super::frame::Location;
 use super::lower::NameScope;
-use super::read::{DEREFS, Reader};
+use super::read::{DEREFS, FunctionReader};
 use super::types::Ty;
 use crate::k8s;
 use crate::source::ItemRef;
 
-impl Reader<'_> {
+impl FunctionReader<'_> {
     /// The type of a field of a struct, or of a variant of an enum.
     pub(super) fn field_in(&mut self, owner: &Ty, variant: Option<&str>, field: &str) -> Ty {
         let Some(variant) = variant else { return self.field(owner, field) };
@@ -41,7 +41,7 @@ impl Reader<'_> {
             tuple @ Ty::Tuple(_) => name.parse().map_or(Ty::Unknown, |position| tuple.part(position)),
             Ty::Many(element) if name == "items" => Ty::Many(element),
             // Same value as `Client::default_namespace`: kube-client/src/config/mod.rs.
-            Ty::Foreign(Foreign::Kube(Kube::Config), _) if name == "default_namespace" => Ty::OwnNamespace,
+            Ty::Foreign(ForeignType::Kube(Kube::Config), _) if name == "default_namespace" => Ty::OwnNamespace,
             Ty::Root(item) => {
                 let scope = NameScope::new(self.tree.module(item));
                 match name {

@@ -15,7 +15,7 @@ use super::types::Ty;
 use crate::source::{ItemRef, SourceTree};
 
 /// A field of a struct, or `Variant.field` of an enum.
-type Field = (ItemRef, String);
+type FieldRef = (ItemRef, String);
 
 /// The value of one assignment, as far as namespaces go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,27 +27,27 @@ enum Source {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Fields {
+pub(super) struct FieldTable {
     /// Types of assigned values that are more precise than the declared ones, from the last pass.
-    values: BTreeMap<Field, Ty>,
+    values: BTreeMap<FieldRef, Ty>,
     /// The fields that hold the own namespace or a client of another cluster, from the last pass.
-    certain: BTreeMap<Field, Ty>,
+    certain: BTreeMap<FieldRef, Ty>,
     /// The assignments of this pass.
-    sources: BTreeMap<Field, BTreeSet<(Source, Option<RunId>)>>,
+    sources: BTreeMap<FieldRef, BTreeSet<(Source, Option<RunId>)>>,
     /// The assigned values of this pass, joined for each run.
-    assigned: BTreeMap<Field, BTreeMap<Option<RunId>, Ty>>,
+    assigned: BTreeMap<FieldRef, BTreeMap<Option<RunId>, Ty>>,
     /// Names of fields that are assigned through a value of unknown type.
     tainted: BTreeSet<String>,
 }
 
-impl Fields {
+impl FieldTable {
     pub(super) fn start(&mut self) {
         (self.assigned, self.sources, self.tainted) = Default::default();
     }
 
     /// Ends a pass. True when another one may find more.
     pub(super) fn finish(&mut self, tree: &SourceTree, live: &Live) -> bool {
-        let certain = |(field, sources): (&Field, &BTreeSet<(Source, Option<RunId>)>)| {
+        let certain = |(field, sources): (&FieldRef, &BTreeSet<(Source, Option<RunId>)>)| {
             let counted = sources.iter().filter(|(_, run)| live.weight(*run) == Weight::Counts);
             let counted: BTreeSet<Source> = counted.map(|(source, _)| *source).collect();
             let value = match Vec::from_iter(counted).as_slice() {
@@ -58,8 +58,8 @@ impl Fields {
             let is_certain = !self.tainted.contains(last(&field.1)) && is_made_here(tree, field.0);
             is_certain.then(|| (field.clone(), value))
         };
-        let certain: BTreeMap<Field, Ty> = self.sources.iter().filter_map(certain).collect();
-        let values: BTreeMap<Field, Ty> =
+        let certain: BTreeMap<FieldRef, Ty> = self.sources.iter().filter_map(certain).collect();
+        let values: BTreeMap<FieldRef, Ty> =
             self.assigned.iter().filter_map(|(field, runs)| Some((field.clone(), joined(runs, live)?))).collect();
         let changed = values != self.values || certain != self.certain;
         (self.certain, self.values) = (certain, values);

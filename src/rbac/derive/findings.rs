@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rbac::{Permission, RequestScope, Target, Usage};
+use crate::rbac::{Permission, RbacTarget, RbacUsage, RequestScope};
 use crate::source::{ModuleId, SourceTree};
 
 use super::doubt::{Cause, Doubt};
@@ -20,7 +20,7 @@ pub(super) struct Site {
 
 /// A request, while types are still being inferred.
 #[derive(Debug)]
-struct Request {
+struct ApiRequest {
     site: Site,
     kind: Ty,
     scopes: BTreeSet<RequestScope>,
@@ -40,14 +40,14 @@ fn without_kind(call: &str) -> String {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Findings {
-    requests: Vec<Request>,
+pub(super) struct UsageFindings {
+    requests: Vec<ApiRequest>,
     doubts: Vec<(Site, Cause)>,
     /// Calls that a run knows all about, so that no doubt is reported.
     clear: BTreeSet<(LocationKey, Option<RunId>)>,
 }
 
-impl Findings {
+impl UsageFindings {
     /// Requests of an `Api`; of another type, the kind is not known.
     pub(super) fn request(
         &mut self,
@@ -74,7 +74,7 @@ impl Findings {
             Ty::Unknown
         };
         for verb in verbs {
-            self.requests.push(Request {
+            self.requests.push(ApiRequest {
                 site,
                 kind: kind.clone(),
                 scopes: scopes.clone(),
@@ -109,7 +109,7 @@ impl Findings {
     }
 
     /// The answer, in the order of the source.
-    pub(super) fn finish(mut self, types: &Lowering<'_>, live: &Live) -> (Vec<Usage>, Vec<Doubt>) {
+    pub(super) fn finish(mut self, types: &Lowering<'_>, live: &Live) -> (Vec<RbacUsage>, Vec<Doubt>) {
         self.weigh(live);
         let origin = |location: Location| types.tree.origin(location.module, location.span);
         let doubt = |(site, cause): &(Site, Cause)| Doubt { origin: origin(site.location), cause: cause.clone() };
@@ -149,8 +149,8 @@ impl Findings {
                     Some(sub) => format!("{}/{sub}", resource.plural),
                     None => resource.plural.clone(),
                 };
-                let permission = Permission::new(Target::resource(&resource.group, &plural), &found.verb);
-                let usage = Usage {
+                let permission = Permission::new(RbacTarget::resource(&resource.group, &plural), &found.verb);
+                let usage = RbacUsage {
                     permission: permission.clone(),
                     scope: RequestScope::Namespaced,
                     call: found.call.replace("<K>", &format!("<{}>", resource.name)),
@@ -183,7 +183,7 @@ impl Findings {
             if scopes.contains(&RequestScope::OfObject) {
                 scopes.remove(&RequestScope::Namespaced);
             }
-            usages.extend(scopes.into_iter().map(|scope| Usage { scope, ..usage.clone() }));
+            usages.extend(scopes.into_iter().map(|scope| RbacUsage { scope, ..usage.clone() }));
         }
         doubts.sort_by(|one, other| order(one).cmp(&order(other)));
         doubts.dedup();

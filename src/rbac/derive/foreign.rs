@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 /// A type of another crate, or one that no crate is known to declare.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Foreign {
+pub(super) enum ForeignType {
     /// Of kube, wherever it is re-exported, or of kubert.
     Kube(Kube),
     /// Of k8s-openapi: the path below the crate.
@@ -73,7 +73,7 @@ pub(super) fn is_k8s(path: &[String]) -> bool {
     path.first().is_some_and(|krate| krate == "k8s_openapi")
 }
 
-impl Foreign {
+impl ForeignType {
     /// A type by its canonical path.
     pub(super) fn at(path: &[String]) -> Self {
         let name = path.last().map(String::as_str).unwrap_or_default();
@@ -116,7 +116,7 @@ impl Foreign {
 }
 
 /// Its whole path, as messages show it.
-impl fmt::Display for Foreign {
+impl fmt::Display for ForeignType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let krate = match self {
             Self::Kube(_) => "kube::",

@@ -24,7 +24,7 @@ impl Location {
 }
 
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct CallFrame {
     pub(super) scope: NameScope,
     pub(super) locals: Vec<BTreeMap<String, Ty>>,
     pub(super) nested: BTreeMap<String, FunctionId>,
@@ -42,7 +42,7 @@ pub(super) struct BreakTarget {
     pub(super) value: Ty,
 }
 
-impl Frame {
+impl CallFrame {
     pub(super) fn of(scope: NameScope) -> Self {
         Self {
             scope,

@@ -12,7 +12,7 @@ use crate::source::{ItemRef, ModuleId, Resolution, SourceTree};
 pub(super) struct FunctionId(pub(super) usize);
 
 #[derive(Debug, Clone)]
-pub(super) struct Function<'a> {
+pub(super) struct IndexedFunction<'a> {
     pub(super) module: ModuleId,
     pub(super) signature: &'a Signature,
     /// A method that a trait only declares has none.
@@ -47,7 +47,7 @@ pub(super) enum Owner<'a> {
     Trait(&'a ItemTrait, ItemRef),
 }
 
-impl<'a> Function<'a> {
+impl<'a> IndexedFunction<'a> {
     pub(super) fn name(&self) -> String {
         self.signature.ident.to_string()
     }
@@ -77,8 +77,8 @@ impl<'a> Function<'a> {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Index<'a> {
-    pub(super) functions: Vec<Function<'a>>,
+pub(super) struct FunctionIndex<'a> {
+    pub(super) functions: Vec<IndexedFunction<'a>>,
     free: BTreeMap<ItemRef, FunctionId>,
     methods: BTreeMap<String, Vec<FunctionId>>,
     /// Functions inside others, by where their names stand: those that a macro has written stand where it is called.
@@ -92,7 +92,7 @@ pub(super) struct Index<'a> {
     pub(super) associated: BTreeMap<String, Vec<ImplBlock<'a>>>,
 }
 
-impl<'a> Index<'a> {
+impl<'a> FunctionIndex<'a> {
     /// `is_known` says whose functions are known without reading them: only which methods there are is asked.
     pub(super) fn new(tree: &'a SourceTree, is_known: impl Fn(ModuleId) -> bool) -> Self {
         let mut index = Self::default();
@@ -104,7 +104,8 @@ impl<'a> Index<'a> {
                 }
                 _ if is_known(module) => {}
                 Item::Fn(ItemFn { sig, block, .. }) => {
-                    let id = index.add(tree, Function { module, signature: sig, block: Some(block), owner: None });
+                    let id =
+                        index.add(tree, IndexedFunction { module, signature: sig, block: Some(block), owner: None });
                     index.free.insert(item, id);
                 }
                 Item::Impl(block) => index.add_impl(tree, module, block, false),
@@ -113,7 +114,7 @@ impl<'a> Index<'a> {
                         let TraitItem::Fn(method) = method else { continue };
                         let owner = Some(Owner::Trait(declared, item));
                         let block = method.default.as_ref();
-                        index.add_method(tree, Function { module, signature: &method.sig, block, owner });
+                        index.add_method(tree, IndexedFunction { module, signature: &method.sig, block, owner });
                     }
                 }
                 _ => {}
@@ -144,7 +145,7 @@ impl<'a> Index<'a> {
                 ImplItem::Fn(method) => {
                     let owner = Some(Owner::Impl(block, of));
                     let block = (!is_known).then_some(&method.block);
-                    self.add_method(tree, Function { module, signature: &method.sig, block, owner });
+                    self.add_method(tree, IndexedFunction { module, signature: &method.sig, block, owner });
                 }
                 ImplItem::Type(found) => {
                     self.associated.entry(found.ident.to_string()).or_default().push(block);
@@ -154,7 +155,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    fn add(&mut self, tree: &SourceTree, function: Function<'a>) -> FunctionId {
+    fn add(&mut self, tree: &SourceTree, function: IndexedFunction<'a>) -> FunctionId {
         let id = FunctionId(self.functions.len());
         let (module, block) = (function.module, function.block);
         self.functions.push(function);
@@ -163,7 +164,7 @@ impl<'a> Index<'a> {
             nested.visit_block(block);
         }
         for item in nested.found {
-            let nested = Function { module, signature: &item.sig, block: Some(&item.block), owner: None };
+            let nested = IndexedFunction { module, signature: &item.sig, block: Some(&item.block), owner: None };
             let start = item.sig.ident.span().byte_range().start;
             let id = self.add(tree, nested);
             self.nested.insert((module, start, item.sig.ident.to_string()), id);
@@ -171,13 +172,13 @@ impl<'a> Index<'a> {
         id
     }
 
-    fn add_method(&mut self, tree: &SourceTree, function: Function<'a>) {
+    fn add_method(&mut self, tree: &SourceTree, function: IndexedFunction<'a>) {
         let name = function.name();
         let id = self.add(tree, function);
         self.methods.entry(name).or_default().push(id);
     }
 
-    pub(super) fn get(&self, id: FunctionId) -> &Function<'a> {
+    pub(super) fn get(&self, id: FunctionId) -> &IndexedFunction<'a> {
         &self.functions[id.0]
     }
 

@@ -7,22 +7,22 @@ use crate::project::builtin::{self, Builtin};
 use crate::rbac::REVIEWS;
 use crate::source::{ItemRef, SourceTree};
 
-use super::foreign::{Foreign, Kube};
-use super::resource::Resource;
+use super::foreign::{ForeignType, Kube};
+use super::resource::DerivedResource;
 use super::types::Ty;
 
 /// Rust types and their resources.
 #[derive(Debug)]
-pub(super) struct Kinds<'a> {
+pub(super) struct KindTable<'a> {
     tree: &'a SourceTree,
     builtins: Vec<Builtin>,
     /// Resources of handwritten `impl Resource` blocks.
-    pub(super) declared: BTreeMap<ItemRef, Resource>,
+    pub(super) declared: BTreeMap<ItemRef, DerivedResource>,
     /// Types that are of the same resource as another one.
     pub(super) inherited: BTreeMap<ItemRef, Ty>,
 }
 
-impl<'a> Kinds<'a> {
+impl<'a> KindTable<'a> {
     pub(super) fn new(tree: &'a SourceTree) -> Self {
         Self { tree, builtins: builtin::all(), declared: BTreeMap::new(), inherited: BTreeMap::new() }
     }
@@ -32,12 +32,13 @@ impl<'a> Kinds<'a> {
         let mut ty = ty;
         for _ in 0..WRAPPED {
             ty = match ty {
-                Ty::Foreign(Foreign::Kube(Kube::DeserializeGuard | Kube::Object | Kube::PartialObjectMeta), parts) => {
-                    match parts.first() {
-                        Some(inner) => inner,
-                        None => return ty,
-                    }
-                }
+                Ty::Foreign(
+                    ForeignType::Kube(Kube::DeserializeGuard | Kube::Object | Kube::PartialObjectMeta),
+                    parts,
+                ) => match parts.first() {
+                    Some(inner) => inner,
+                    None => return ty,
+                },
                 Ty::Item(item, _) => match self.inherited.get(item) {
                     Some(of) => of,
                     None => return ty,
@@ -49,13 +50,13 @@ impl<'a> Kinds<'a> {
     }
 
     /// The resources that a type stands for: several when the source names several.
-    pub(super) fn resources(&self, ty: &Ty) -> Option<Vec<Resource>> {
+    pub(super) fn resources(&self, ty: &Ty) -> Option<Vec<DerivedResource>> {
         match self.named(ty) {
-            Ty::Foreign(Foreign::K8s(path), _) => Some(vec![self.builtin(path)?]),
+            Ty::Foreign(ForeignType::K8s(path), _) => Some(vec![self.builtin(path)?]),
             Ty::Root(item) => {
                 let found = k8s::custom_resource(self.tree, *item)?;
                 let plural = crate::api::plural_of(&found);
-                Some(vec![Resource {
+                Some(vec![DerivedResource {
                     group: found.group,
                     plural,
                     namespaced: Some(found.namespaced),
@@ -74,10 +75,10 @@ impl<'a> Kinds<'a> {
     }
 
     /// A type of k8s-openapi by its path below the crate, whatever its version.
-    pub(super) fn builtin(&self, path: &str) -> Option<Resource> {
+    pub(super) fn builtin(&self, path: &str) -> Option<DerivedResource> {
         let (module, name) = path.rsplit_once("::")?;
         let (unversioned, _) = module.rsplit_once("::")?;
-        let resource = |group: &str, plural: &str, namespaced| Resource {
+        let resource = |group: &str, plural: &str, namespaced| DerivedResource {
             group: group.to_owned(),
             plural: plural.to_owned(),
             namespaced: Some(namespaced),

@@ -9,9 +9,9 @@ use syn::{GenericArgument, GenericParam, Generics as Declared, Item, PathArgumen
 use crate::k8s;
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
-use super::foreign::{Foreign, Kube, is_k8s, is_kube};
-use super::index::{ImplBlock, ImplId, Index};
-use super::kinds::Kinds;
+use super::foreign::{ForeignType, Kube, is_k8s, is_kube};
+use super::index::{FunctionIndex, ImplBlock, ImplId};
+use super::kinds::KindTable;
 use super::manager;
 use super::table;
 use super::types::{Generics, Inferred, Ty};
@@ -46,8 +46,8 @@ impl NameScope {
 /// Lowers types and resolves names of the source.
 pub(super) struct Lowering<'a> {
     pub(super) tree: &'a SourceTree,
-    pub(super) kinds: Kinds<'a>,
-    pub(super) index: Index<'a>,
+    pub(super) kinds: KindTable<'a>,
+    pub(super) index: FunctionIndex<'a>,
     pub(super) inferred: Inferred,
     /// The types of `impl` blocks, with their parameters open.
     pub(super) blocks: BTreeMap<ImplId, Ty>,
@@ -61,8 +61,8 @@ impl<'a> Lowering<'a> {
     pub(super) fn new(tree: &'a SourceTree) -> Self {
         Self {
             tree,
-            kinds: Kinds::new(tree),
-            index: Index::new(tree, |module| manager::is_inside(tree, module)),
+            kinds: KindTable::new(tree),
+            index: FunctionIndex::new(tree, |module| manager::is_inside(tree, module)),
             inferred: Inferred::default(),
             blocks: BTreeMap::new(),
             held: BTreeMap::new(),
@@ -106,11 +106,11 @@ impl<'a> Lowering<'a> {
     /// Something of another crate is known to exist.
     fn exists(&self, path: &[String]) -> bool {
         let type_ = path.iter().position(|part| part.starts_with(char::is_uppercase)).map_or(path, |at| &path[..=at]);
-        match Foreign::at(type_) {
-            Foreign::K8s(path) => self.kinds.builtin(&path).is_some(),
+        match ForeignType::at(type_) {
+            ForeignType::K8s(path) => self.kinds.builtin(&path).is_some(),
             _ if is_kube(path) && table::is_function(path) => true,
-            Foreign::Kube(Kube::Other(name)) => matches!(&*name, "Api" | "ObjectList"),
-            Foreign::Kube(_) => true,
+            ForeignType::Kube(Kube::Other(name)) => matches!(&*name, "Api" | "ObjectList"),
+            ForeignType::Kube(_) => true,
             _ => false,
         }
     }
@@ -121,10 +121,10 @@ impl<'a> Lowering<'a> {
             Ty::Param(name) => {
                 format!("the kind is the type parameter `{name}`, and no call that says what it is was found")
             }
-            Ty::Foreign(Foreign::Unresolved(name), _) => {
+            Ty::Foreign(ForeignType::Unresolved(name), _) => {
                 format!("the type `{name}` is not found; a macro that is not read may declare it")
             }
-            Ty::Foreign(Foreign::Kube(Kube::DynamicObject), _) | Ty::Dynamic(_) => {
+            Ty::Foreign(ForeignType::Kube(Kube::DynamicObject), _) | Ty::Dynamic(_) => {
                 "the kind is not spelled out in the source".to_owned()
             }
             Ty::Foreign(found, _) => {
@@ -252,9 +252,9 @@ impl<'a> Lowering<'a> {
                 _ => self.lower_item(item, Vec::new()),
             },
             Resolution::Foreign(path) => self.lower_foreign(&path, arguments),
-            Resolution::Primitive(name) => Ty::foreign(Foreign::primitive(&name)),
+            Resolution::Primitive(name) => Ty::foreign(ForeignType::primitive(&name)),
             Resolution::Unresolved(_) if path.segments.len() == 1 && name.starts_with(char::is_uppercase) => {
-                Ty::Foreign(Foreign::Unresolved(name.as_str().into()), arguments)
+                Ty::Foreign(ForeignType::Unresolved(name.as_str().into()), arguments)
             }
             Resolution::Unresolved(_) => Ty::Unknown,
         }
@@ -373,27 +373,27 @@ impl<'a> Lowering<'a> {
     /// A type of another crate.
     pub(super) fn lower_foreign(&mut self, path: &[String], arguments: Vec<Ty>) -> Ty {
         let Some(name) = path.last().map(String::as_str) else { return Ty::Unknown };
-        let found = Foreign::at(path);
+        let found = ForeignType::at(path);
         let mut argument = |position: usize| arguments.get(position).cloned().unwrap_or_else(|| self.inferred.fresh());
         match (&found, name) {
-            (Foreign::Kube(_), "Api") => Ty::api(argument(0)),
-            (Foreign::Kube(_), "Result") => arguments.into_iter().next().unwrap_or(Ty::Unknown),
+            (ForeignType::Kube(_), "Api") => Ty::api(argument(0)),
+            (ForeignType::Kube(_), "Result") => arguments.into_iter().next().unwrap_or(Ty::Unknown),
             // Wrappers are transparent.
             (
-                Foreign::Other(_),
+                ForeignType::Other(_),
                 "Arc" | "ArcSwap" | "Box" | "BoxFuture" | "Cell" | "Cow" | "Data" | "Extension" | "Guard"
                 | "Instrumented" | "JoinHandle" | "Json" | "Lazy" | "LazyLock" | "LocalBoxFuture" | "Mutex"
                 | "MutexGuard" | "OnceCell" | "OnceLock" | "Option" | "Pin" | "Rc" | "Ref" | "RefCell" | "RefMut"
                 | "Result" | "RwLock" | "RwLockReadGuard" | "RwLockWriteGuard" | "State" | "Weak",
             ) => argument(0),
-            (Foreign::Kube(_), "ObjectList")
+            (ForeignType::Kube(_), "ObjectList")
             | (
-                Foreign::Other(_),
+                ForeignType::Other(_),
                 "BTreeSet" | "BinaryHeap" | "BoxStream" | "FuturesOrdered" | "FuturesUnordered" | "HashSet"
                 | "IndexSet" | "IntoIter" | "Iter" | "JoinSet" | "LinkedList" | "LocalBoxStream" | "Receiver"
                 | "Sender" | "UnboundedReceiver" | "UnboundedSender" | "Vec" | "VecDeque",
             ) => Ty::many(argument(0)),
-            (Foreign::Other(_), "BTreeMap" | "DashMap" | "HashMap" | "IndexMap") => Ty::Map(Rc::new(argument(1))),
+            (ForeignType::Other(_), "BTreeMap" | "DashMap" | "HashMap" | "IndexMap") => Ty::Map(Rc::new(argument(1))),
             _ => Ty::Foreign(found, arguments),
         }
     }

@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 use syn::{Item, ItemImpl, Type};
 
-use super::resource::Resource;
+use super::resource::DerivedResource;
 use crate::rbac::RequestScope;
 use crate::runtime;
 use crate::source::{ItemRef, ModuleId, SourceTree};
@@ -75,7 +75,7 @@ pub(super) struct ManagerRequest {
 pub(super) enum Requested {
     /// Objects of the kind that a type parameter stands for.
     Parameter(&'static str),
-    Resource(Resource, RequestScope),
+    Resource(DerivedResource, RequestScope),
 }
 
 impl ManagerRequest {
@@ -97,7 +97,7 @@ impl ManagerRequest {
                 Requested::Parameter(of)
             } else {
                 let (plural, group) = of.split_once('.').unwrap_or((of, ""));
-                Requested::Resource(Resource::spelled(group, of, Some(plural)), scope)
+                Requested::Resource(DerivedResource::spelled(group, of, Some(plural)), scope)
             },
             verbs: arguments.remove("verbs")?.split(';').collect(),
             subresource: arguments.remove("subresource"),

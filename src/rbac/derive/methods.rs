@@ -1,6 +1,6 @@
 //! Which function a method is, by the type that it is called on.
 
-use super::foreign::Foreign;
+use super::foreign::ForeignType;
 use super::index::{FunctionId, ImplBlock, Owner};
 use super::lower::{Lowering, NameScope};
 use super::types::Ty;
@@ -89,8 +89,8 @@ impl Lowering<'_> {
             (Ty::Infer(_) | Ty::Param(_), _) | (_, Ty::Infer(_) | Ty::Param(_)) => true,
             (Ty::Root(a), Ty::Root(b)) => a == b,
             (Ty::Tuple(one), Ty::Tuple(other)) if one.len() != other.len() => false,
-            (Ty::Foreign(Foreign::Kube(one), _), Ty::Elsewhere(other)) => one == other,
-            (Ty::Foreign(Foreign::Str | Foreign::String, _), text) if text.is_known_text() => true,
+            (Ty::Foreign(ForeignType::Kube(one), _), Ty::Elsewhere(other)) => one == other,
+            (Ty::Foreign(ForeignType::Str | ForeignType::String, _), text) if text.is_known_text() => true,
             (one, other) => {
                 one.paired(other).is_some_and(|mut parts| parts.all(|(one, other)| self.may_be(one, other)))
             }

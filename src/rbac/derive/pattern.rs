@@ -5,13 +5,13 @@ use syn::{Item, Member, Pat, Token};
 
 use crate::source::{ItemRef, Namespace, Resolution};
 
-use super::frame::Frame;
-use super::read::Reader;
+use super::frame::CallFrame;
+use super::read::FunctionReader;
 use super::types::Ty;
 
-impl Reader<'_> {
+impl FunctionReader<'_> {
     /// Gives the names of a pattern their types.
-    pub(super) fn bind(&mut self, frame: &mut Frame, pattern: &Pat, ty: &Ty) {
+    pub(super) fn bind(&mut self, frame: &mut CallFrame, pattern: &Pat, ty: &Ty) {
         match pattern {
             Pat::Ident(pattern) => {
                 let value = match (ty, &pattern.subpat) {
@@ -73,7 +73,7 @@ impl Reader<'_> {
     }
 
     /// The struct of a pattern, or the enum and its variant.
-    fn pattern_item(&self, frame: &Frame, path: &syn::Path) -> Option<(ItemRef, Option<String>)> {
+    fn pattern_item(&self, frame: &CallFrame, path: &syn::Path) -> Option<(ItemRef, Option<String>)> {
         let resolved = |namespace| match self.types.resolve(&frame.scope, path, namespace) {
             Resolution::Local(item) => Some((item, None)),
             Resolution::Member(item, variant) => Some((item, Some(variant))),
@@ -90,7 +90,7 @@ impl Reader<'_> {
     }
 
     /// The number of fields of a tuple struct or variant.
-    fn pattern_len(&self, frame: &Frame, path: &syn::Path) -> usize {
+    fn pattern_len(&self, frame: &CallFrame, path: &syn::Path) -> usize {
         let Some((item, variant)) = self.pattern_item(frame, path) else { return 0 };
         match (self.tree.item(item), variant) {
             (Item::Struct(found), None) => found.fields.len(),
@@ -102,7 +102,7 @@ impl Reader<'_> {
     }
 
     /// The type of a field in a pattern: `Some(x)` and `Ok(x)` are what they wrap.
-    fn pattern_field(&mut self, frame: &Frame, path: &syn::Path, field: &str, ty: &Ty) -> Ty {
+    fn pattern_field(&mut self, frame: &CallFrame, path: &syn::Path, field: &str, ty: &Ty) -> Ty {
         let last = path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
         if path.segments.len() == 1 {
             match last.as_str() {

@@ -8,22 +8,22 @@ use crate::diagnostic::Diagnostics;
 use crate::rbac::marker::RbacMarker;
 use crate::rbac::role::{self, Roles};
 use crate::rbac::scope::OperatorScope;
-use crate::rbac::{Permission, PolicyRule, RequestScope, Usage};
+use crate::rbac::{Permission, PolicyRule, RbacUsage, RequestScope};
 
 /// The roles that allow what is used, by namespace and name, in the form of `role.yaml`; and what no Role can allow to an
 /// operator that is confined to namespaces.
 ///
 /// A request in a namespace that is known only when the operator runs needs a `ClusterRole`, or a Role in each namespace
 /// that the operator is confined to. What it does in its own namespace alone is in a `Role` there.
-pub fn roles(usages: &[Usage], role_name: &str, home: &OperatorScope) -> (Vec<Value>, Diagnostics) {
+pub fn roles(usages: &[RbacUsage], role_name: &str, home: &OperatorScope) -> (Vec<Value>, Diagnostics) {
     let (declared, found) = home.confine(declarations(usages, home), role_name);
     (role::documents(&declared, &Roles { default_name: role_name, fold: false }), found)
 }
 
 /// Returns `+kubebuilder:rbac` markers, one a rule, without permissions that roles of generated projects allow. A
 /// marker without a namespace holds where the operator works.
-pub fn markers(usages: &[Usage], home: &OperatorScope) -> Vec<String> {
-    let usages: Vec<Usage> = usages.iter().filter(|usage| usage.role.is_none()).cloned().collect();
+pub fn markers(usages: &[RbacUsage], home: &OperatorScope) -> Vec<String> {
+    let usages: Vec<RbacUsage> = usages.iter().filter(|usage| usage.role.is_none()).cloned().collect();
     let mut lines = Vec::new();
     for role in role::documents(&declarations(&usages, home), &Roles { default_name: "", fold: false }) {
         let namespace = role["metadata"]["namespace"].as_str().unwrap_or_default();
@@ -35,9 +35,9 @@ pub fn markers(usages: &[Usage], home: &OperatorScope) -> Vec<String> {
 }
 
 /// One marker for each permission; what is needed wherever the operator works is not needed again in a namespace of these.
-fn declarations(usages: &[Usage], home: &OperatorScope) -> Vec<RbacMarker> {
+fn declarations(usages: &[RbacUsage], home: &OperatorScope) -> Vec<RbacMarker> {
     let works_in = |name: &String| home.confined_to.as_ref().is_none_or(|names| names.contains(name));
-    let namespace = |usage: &Usage| {
+    let namespace = |usage: &RbacUsage| {
         let named = match &usage.scope {
             RequestScope::Cluster | RequestScope::Namespaced | RequestScope::OfObject => return String::new(),
             RequestScope::Own => home.own.clone(),

@@ -2,23 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rbac::{RequestScope, Usage};
+use crate::rbac::{RbacUsage, RequestScope};
 use crate::source::{ItemRef, SourceTree};
 
 use super::doubt::{Cause, Doubt};
-use super::fields::Fields;
+use super::fields::FieldTable;
 #[cfg(test)]
 use super::findings::FoundRequest;
-use super::findings::{Findings, Site};
-use super::foreign::{Foreign, Kube};
-use super::frame::{Frame, Location};
+use super::findings::{Site, UsageFindings};
+use super::foreign::{ForeignType, Kube};
+use super::frame::{CallFrame, Location};
 use super::index::FunctionId;
 use super::lower::{Lowering, NameScope};
 use super::macros::calls;
 use super::manager::{self, ManagerRequest, ManagerType, Requested};
-use super::question::Question;
-use super::resource::Resource;
-use super::runs::{Call, Live, Runs};
+use super::question::DerivationQuestion;
+use super::resource::DerivedResource;
+use super::runs::{Live, RunCall, Runs};
 use super::signature::Signature;
 use super::spelling::spelling;
 use super::types::Ty;
@@ -36,22 +36,22 @@ pub(super) const DEREFS: usize = 32;
 const PASSES: usize = 4;
 
 /// Walks the bodies of all functions.
-pub(super) struct Reader<'a> {
+pub(super) struct FunctionReader<'a> {
     pub(super) tree: &'a SourceTree,
-    pub(super) question: &'a Question,
+    pub(super) question: &'a DerivationQuestion,
     pub(super) types: Lowering<'a>,
     pub(super) managers: BTreeMap<ItemRef, ManagerType>,
-    pub(super) fields: Fields,
+    pub(super) fields: FieldTable,
     pub(super) runs: Runs,
     /// Functions to which strings are followed.
     spelling: BTreeSet<FunctionId>,
     /// Calls that wait until the rest of the caller says what their type arguments are.
     later: Vec<Signature>,
-    findings: Findings,
+    findings: UsageFindings,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(tree: &'a SourceTree, question: &'a Question) -> Self {
+impl<'a> FunctionReader<'a> {
+    pub(super) fn new(tree: &'a SourceTree, question: &'a DerivationQuestion) -> Self {
         let types = Lowering::new(tree);
         let spelling = spelling(&types.index);
         Self {
@@ -59,11 +59,11 @@ impl<'a> Reader<'a> {
             question,
             types,
             managers: manager::types(tree),
-            fields: Fields::default(),
+            fields: FieldTable::default(),
             runs: Runs::default(),
             spelling,
             later: Vec::new(),
-            findings: Findings::default(),
+            findings: UsageFindings::default(),
         }
     }
 
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
         for _ in 0..PASSES {
             self.fields.start();
             self.runs.start();
-            self.findings = Findings::default();
+            self.findings = UsageFindings::default();
             for id in self.types.index.ids() {
                 self.by_itself(id);
             }
@@ -113,13 +113,14 @@ impl<'a> Reader<'a> {
             let mut texts = BTreeMap::new();
             let mut namespaced = None;
             for part in &block.item.items {
-                let mut frame = Frame::of(NameScope::new(block.module));
+                let mut frame = CallFrame::of(NameScope::new(block.module));
                 let (name, value) = match part {
                     syn::ImplItem::Const(found) => (&found.ident, self.expr(&mut frame, &found.expr, &Ty::Unknown)),
                     syn::ImplItem::Fn(found) => (&found.sig.ident, self.block(&mut frame, &found.block, &Ty::Unknown)),
                     syn::ImplItem::Type(found) if found.ident == "Scope" => {
                         let scope = self.types.lower(&frame.scope, &found.ty);
-                        namespaced = Some(matches!(scope, Ty::Foreign(Foreign::Kube(Kube::NamespaceResourceScope), _)));
+                        namespaced =
+                            Some(matches!(scope, Ty::Foreign(ForeignType::Kube(Kube::NamespaceResourceScope), _)));
                         continue;
                     }
                     _ => continue,
@@ -131,8 +132,8 @@ impl<'a> Reader<'a> {
             let mut text = |names: [&str; 2]| names.iter().find_map(|name| texts.remove(*name));
             let (Some(group), Some(kind)) = (text(["GROUP", "group"]), text(["KIND", "kind"])) else { continue };
             let plural = text(["URL_PATH_SEGMENT", "plural"]);
-            let resource = Resource::spelled(&group, &kind, plural.as_deref());
-            self.types.kinds.declared.insert(item, Resource { namespaced, ..resource });
+            let resource = DerivedResource::spelled(&group, &kind, plural.as_deref());
+            self.types.kinds.declared.insert(item, DerivedResource { namespaced, ..resource });
         }
     }
 
@@ -216,12 +217,12 @@ impl<'a> Reader<'a> {
             .iter()
             .map(|ty| match closed(self, ty) {
                 ty if keeps => ty,
-                Ty::Text(_) => Ty::foreign(Foreign::Str),
+                Ty::Text(_) => Ty::foreign(ForeignType::Str),
                 table @ Ty::Table(_) => table.general(),
                 ty => ty,
             })
             .collect();
-        let call = Call {
+        let call = RunCall {
             function: id,
             itself: scope.itself.clone(),
             generics: scope.generics.values().cloned().collect(),
@@ -240,7 +241,7 @@ impl<'a> Reader<'a> {
             return output;
         }
         self.runs.enter(call, output.clone());
-        let mut frame = Frame::of(scope);
+        let mut frame = CallFrame::of(scope);
         frame.output = output.clone();
         for (input, ty) in function.inputs(self.tree).zip(&arguments) {
             self.bind(&mut frame, &input.pat, ty);
@@ -297,7 +298,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The answer, in the order of the source.
-    pub(super) fn finish(self) -> (Vec<Usage>, Vec<Doubt>) {
+    pub(super) fn finish(self) -> (Vec<RbacUsage>, Vec<Doubt>) {
         let live = self.live();
         self.findings.finish(&self.types, &live)
     }

@@ -1,7 +1,7 @@
 //! A resource of the API.
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Resource {
+pub(super) struct DerivedResource {
     pub(super) group: String,
     pub(super) plural: String,
     /// `None`: only the API server knows.
@@ -10,7 +10,7 @@ pub(super) struct Resource {
     pub(super) name: String,
 }
 
-impl Resource {
+impl DerivedResource {
     /// A resource from literals. An absent plural is computed like kube does.
     pub(super) fn spelled(group: &str, kind: &str, plural: Option<&str>) -> Self {
         let plural = plural.map_or_else(|| crate::api::plural(&kind.to_lowercase()), str::to_owned);

@@ -14,7 +14,7 @@ pub(super) struct RunId(usize);
 
 /// The key of a run.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Call {
+pub(super) struct RunCall {
     pub(super) function: FunctionId,
     pub(super) itself: Option<Ty>,
     pub(super) generics: Vec<Ty>,
@@ -31,7 +31,7 @@ struct Run {
 /// All runs, with those that have not come to their end.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    known: BTreeMap<Call, RunId>,
+    known: BTreeMap<RunCall, RunId>,
     all: Vec<Run>,
     /// Runs without a caller.
     roots: BTreeSet<RunId>,
@@ -63,13 +63,13 @@ impl Runs {
     }
 
     /// The value of a call that has been run, or is being run.
-    pub(super) fn called(&mut self, call: &Call) -> Option<Ty> {
+    pub(super) fn called(&mut self, call: &RunCall) -> Option<Ty> {
         let run = *self.known.get(call)?;
         self.note(run);
         Some(self.all[run.0].value.clone())
     }
 
-    pub(super) fn enter(&mut self, call: Call, value: Ty) {
+    pub(super) fn enter(&mut self, call: RunCall, value: Ty) {
         let function = call.function;
         let run = RunId(self.all.len());
         self.all.push(Run { function, value, calls: BTreeSet::new() });

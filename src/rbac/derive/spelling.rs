@@ -6,11 +6,11 @@ use proc_macro2::Ident;
 use quote::ToTokens as _;
 use syn::visit::Visit;
 
-use super::index::{Function, FunctionId, Index, Owner};
+use super::index::{FunctionId, FunctionIndex, IndexedFunction, Owner};
 use crate::source::macros::words;
 
 /// The functions whose string parameters may decide which resource is requested.
-pub(super) fn spelling(index: &Index<'_>) -> BTreeSet<FunctionId> {
+pub(super) fn spelling(index: &FunctionIndex<'_>) -> BTreeSet<FunctionId> {
     let mentions: Vec<(FunctionId, Mentions)> = index
         .ids()
         .map(|id| {
@@ -40,7 +40,7 @@ pub(super) fn spelling(index: &Index<'_>) -> BTreeSet<FunctionId> {
 }
 
 /// Names of a function in calls: by itself, below its type, or as a method.
-fn called(function: &Function<'_>) -> Vec<String> {
+fn called(function: &IndexedFunction<'_>) -> Vec<String> {
     let name = function.name();
     let owner = match function.owner {
         None => return vec![name],

@@ -14,7 +14,7 @@ pub(super) struct Method {
     pub(super) arguments: usize,
     pub(super) verbs: &'static [&'static str],
     pub(super) sub: Sub,
-    pub(super) answer: Answer,
+    pub(super) answer: CallAnswer,
 }
 
 /// The resource, or a subresource of it.
@@ -28,7 +28,7 @@ pub(super) enum Sub {
 
 /// The result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum CallAnswer {
     /// An object of the kind.
     Object,
     /// Many of them.
@@ -44,12 +44,12 @@ const fn method(
     arguments: usize,
     verbs: &'static [&'static str],
     sub: Sub,
-    answer: Answer,
+    answer: CallAnswer,
 ) -> Method {
     Method { name, arguments, verbs, sub, answer }
 }
 
-use Answer::{Entry, Object, Objects, Other};
+use CallAnswer::{Entry, Object, Objects, Other};
 use Sub::{First, Named, None as Itself};
 
 /// A websocket is opened by a GET, and since Kubernetes 1.35 the API server asks for `create` besides `get`:
@@ -237,7 +237,7 @@ pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<Kub
 
 /// The use of arguments by a function of another crate than kube.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Foreign {
+pub(super) enum ForeignEffect {
     /// `Some`, `Ok`: it is the value in it.
     Wraps,
     /// `Err`, `None`: no value comes from there.
@@ -258,25 +258,25 @@ pub(super) enum Foreign {
     Unknown,
 }
 
-pub(super) fn foreign(path: &[String]) -> Foreign {
-    let [krate, inner @ ..] = path else { return Foreign::Unknown };
+pub(super) fn foreign(path: &[String]) -> ForeignEffect {
+    let [krate, inner @ ..] = path else { return ForeignEffect::Unknown };
     let name = inner.last().map_or("", String::as_str);
     match (krate.as_str(), name) {
-        ("std", "Some" | "Ok") => Foreign::Wraps,
-        ("std", "Err" | "None") => Foreign::Fails,
-        (_, "var") if inner.iter().any(|part| part == "env") => Foreign::Variable,
-        (_, "read_to_string") => Foreign::File,
+        ("std", "Some" | "Ok") => ForeignEffect::Wraps,
+        ("std", "Err" | "None") => ForeignEffect::Fails,
+        (_, "var") if inner.iter().any(|part| part == "env") => ForeignEffect::Variable,
+        (_, "read_to_string") => ForeignEffect::File,
         ("std" | "tokio" | "futures" | "futures_util", name) => match name {
             "abortable" | "block_in_place" | "block_on" | "Borrowed" | "identity" | "iter" | "join_all" | "Owned"
             | "pin" | "ready" | "replace" | "select_all" | "spawn" | "spawn_blocking" | "spawn_local" | "take"
-            | "try_join_all" | "unconstrained" => Foreign::Argument(0),
-            "timeout" | "timeout_at" => Foreign::Argument(1),
-            "join" | "try_join" | "zip" => Foreign::All,
-            _ => Foreign::Nothing,
+            | "try_join_all" | "unconstrained" => ForeignEffect::Argument(0),
+            "timeout" | "timeout_at" => ForeignEffect::Argument(1),
+            "join" | "try_join" | "zip" => ForeignEffect::All,
+            _ => ForeignEffect::Nothing,
         },
-        ("backoff", "retry") | ("tokio_retry" | "tokio_retry2", "spawn") => Foreign::Argument(1),
-        ("serde_json" | "serde_yaml", _) => Foreign::Parsed,
-        _ => Foreign::Unknown,
+        ("backoff", "retry") | ("tokio_retry" | "tokio_retry2", "spawn") => ForeignEffect::Argument(1),
+        ("serde_json" | "serde_yaml", _) => ForeignEffect::Parsed,
+        _ => ForeignEffect::Unknown,
     }
 }
 

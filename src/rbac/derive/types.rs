@@ -7,8 +7,8 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::foreign::{Foreign, Kube};
-use super::resource::Resource;
+use super::foreign::{ForeignType, Kube};
+use super::resource::DerivedResource;
 use crate::rbac::RequestScope;
 use crate::source::ItemRef;
 
@@ -28,7 +28,7 @@ pub(super) enum Ty {
     /// The kind that `#[derive(CustomResource)]` makes of a spec.
     Root(ItemRef),
     /// A type of another crate.
-    Foreign(Foreign, Vec<Ty>),
+    Foreign(ForeignType, Vec<Ty>),
     /// `kube::Api`, with the kind and where it reaches.
     Api(Rc<Ty>, BTreeSet<Reach>),
     /// A collection, iterator or stream.
@@ -44,7 +44,7 @@ pub(super) enum Ty {
     /// A `Client` of another cluster, or what one is made from.
     Elsewhere(Kube),
     /// A `GroupVersionKind` or `ApiResource` of literals; `None` stands for others that no literals spell out.
-    Dynamic(BTreeSet<Option<Resource>>),
+    Dynamic(BTreeSet<Option<DerivedResource>>),
     /// A `kube::api::Patch`: of server-side apply, or another one.
     Patch {
         apply: bool,
@@ -65,18 +65,18 @@ pub(super) enum Reach {
 }
 
 impl Ty {
-    pub(super) fn foreign(found: Foreign) -> Self {
+    pub(super) fn foreign(found: ForeignType) -> Self {
         Self::Foreign(found, Vec::new())
     }
 
     /// A type of kube without type arguments.
     pub(super) fn kube(found: Kube) -> Self {
-        Self::foreign(Foreign::Kube(found))
+        Self::foreign(ForeignType::Kube(found))
     }
 
     /// A type of k8s-openapi by its path below the crate.
     pub(super) fn k8s(path: &str) -> Self {
-        Self::foreign(Foreign::K8s(path.into()))
+        Self::foreign(ForeignType::K8s(path.into()))
     }
 
     pub(super) fn api(kind: Self) -> Self {
@@ -89,7 +89,7 @@ impl Ty {
     }
 
     /// A `GroupVersionKind` or `ApiResource` of these resources.
-    pub(super) fn dynamic(resources: impl IntoIterator<Item = Resource>) -> Self {
+    pub(super) fn dynamic(resources: impl IntoIterator<Item = DerivedResource>) -> Self {
         Self::Dynamic(resources.into_iter().map(Some).collect())
     }
 
@@ -110,7 +110,7 @@ impl Ty {
         match self {
             Self::Text(_) => true,
             Self::Tuple(parts) => {
-                let plain = |part: &Self| matches!(part, Self::Foreign(Foreign::Literal, _)) || part.is_row();
+                let plain = |part: &Self| matches!(part, Self::Foreign(ForeignType::Literal, _)) || part.is_row();
                 parts.iter().all(plain) && parts.iter().any(Self::is_row)
             }
             _ => false,
@@ -126,7 +126,7 @@ impl Ty {
     }
 
     pub(super) fn is_kube(&self, wanted: &Kube) -> bool {
-        matches!(self, Self::Foreign(Foreign::Kube(found), _) if found == wanted)
+        matches!(self, Self::Foreign(ForeignType::Kube(found), _) if found == wanted)
     }
 
     pub(super) fn part(&self, position: usize) -> Self {
@@ -235,7 +235,7 @@ impl Ty {
             (declared, value) if value.is_value() && !matches!(declared, Self::Item(..) | Self::Api(..)) => {
                 value.clone()
             }
-            (Self::Foreign(Foreign::Kube(Kube::DynamicObject), _), Self::Dynamic(_)) => value.clone(),
+            (Self::Foreign(ForeignType::Kube(Kube::DynamicObject), _), Self::Dynamic(_)) => value.clone(),
             _ => self.merged(value, Self::refine),
         }
     }
@@ -251,7 +251,7 @@ impl Ty {
     /// Widens a known value to its type.
     pub(super) fn general(&self) -> Self {
         match self {
-            text if text.is_known_text() => Self::foreign(Foreign::String),
+            text if text.is_known_text() => Self::foreign(ForeignType::String),
             Self::Elsewhere(of) => Self::kube(of.clone()),
             Self::Dynamic(kinds) if !kinds.contains(&None) => Self::kube(Kube::ApiResource),
             Self::Patch { apply: false } => Self::kube(Kube::Patch),

@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 
 use super::Missing;
 use crate::edit::EditError;
-use crate::rbac::Target;
+use crate::rbac::RbacTarget;
 
 const MARKER: &str = "+kubebuilder:rbac:";
 
@@ -93,7 +93,7 @@ fn merge(line: &str, missing: &Missing) -> Option<String> {
     all.dedup();
     let value = |name: &str| argument(line, name).map(|value| value.trim_matches('"'));
     let same = |name: &str, wanted: &str| value(name).unwrap_or_default() == wanted;
-    let Target::Resource { group, resource, .. } = &missing.target else { return None };
+    let RbacTarget::Resource { group, resource, .. } = &missing.target else { return None };
     let groups = value("groups").map(|groups| if groups == "core" { "" } else { groups });
     let about = groups == Some(group.as_str()) && same("resources", resource) && same("urls", "");
     let others = same("namespace", &missing.namespace) && same("resourceNames", "") && same("roleName", "");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::declared::Grant;
-use super::super::{PolicyRule, Target, Usage};
+use super::super::{PolicyRule, RbacTarget, RbacUsage};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::project::builtin;
 use crate::source::marker::nearest;
@@ -47,18 +47,18 @@ const BUILTIN: [&str; 26] = [
 const OF_NODES: [&str; 7] = ["checkpoint", "configz", "healthz", "metrics", "pods", "spec", "stats"];
 
 /// Resources by name.
-pub(super) struct Names<'a> {
+pub(super) struct ResourceNames<'a> {
     served: &'a Served,
     /// Resources of the requests in the code.
     used: BTreeSet<(&'a str, &'a str)>,
     builtins: Vec<builtin::Builtin>,
 }
 
-impl<'a> Names<'a> {
-    pub(super) fn new(served: &'a Served, usages: &'a [Usage]) -> Self {
+impl<'a> ResourceNames<'a> {
+    pub(super) fn new(served: &'a Served, usages: &'a [RbacUsage]) -> Self {
         let named = usages.iter().filter_map(|usage| match &usage.permission.target {
-            Target::Resource { group, resource, .. } => Some((group.as_str(), resource.as_str())),
-            Target::Url(_) => None,
+            RbacTarget::Resource { group, resource, .. } => Some((group.as_str(), resource.as_str())),
+            RbacTarget::Url(_) => None,
         });
         Self { served, used: named.collect(), builtins: builtin::all() }
     }
@@ -107,11 +107,11 @@ impl<'a> Names<'a> {
         let (plural, sub) = resource.split_once('/').unwrap_or((resource, ""));
         let own = self.served.get(group);
         let builtins = || self.builtins.iter().filter(|builtin| builtin.group == group);
-        let shown = Target::resource(group, resource);
+        let shown = RbacTarget::resource(group, resource);
         if own.is_none() && builtins().next().is_none() {
             let groups = self.served.iter().filter(|(_, kinds)| kinds.contains_key(plural)).map(|(group, _)| &**group);
             return match close(group, groups) {
-                Some(near) => Err(Some(told(&shown, &Target::resource(near, resource)))),
+                Some(near) => Err(Some(told(&shown, &RbacTarget::resource(near, resource)))),
                 None => Ok(()),
             };
         }
@@ -121,7 +121,7 @@ impl<'a> Names<'a> {
             let meant = subs.iter().copied().filter(|sub| plural == "nodes" || !OF_NODES.contains(sub));
             return match close(sub, meant) {
                 _ if sub.is_empty() || subs.contains(&sub) => Ok(()),
-                Some(near) => Err(Some(told(&shown, &Target::resource(group, &format!("{plural}/{near}"))))),
+                Some(near) => Err(Some(told(&shown, &RbacTarget::resource(group, &format!("{plural}/{near}"))))),
                 None if own.is_some() => {
                     let help = format!("custom resources have the subresources {}", super::quoted(CUSTOM));
                     Err(Some((format!("`{shown}` is not a subresource"), help)))
@@ -141,19 +141,19 @@ impl<'a> Names<'a> {
         };
         let with_sub = |plural: &str| if sub.is_empty() { plural.to_owned() } else { format!("{plural}/{sub}") };
         if let Some(near) = near {
-            return Err(Some(told(&shown, &Target::resource(group, &with_sub(near)))));
+            return Err(Some(told(&shown, &RbacTarget::resource(group, &with_sub(near)))));
         }
         // Of the groups of Kubernetes, no other project adds to one.
         match self.builtins.iter().find(|kind| kind.plural == plural) {
             Some(elsewhere) if own.is_none() => {
-                Err(Some(told(&shown, &Target::resource(elsewhere.group, &with_sub(plural)))))
+                Err(Some(told(&shown, &RbacTarget::resource(elsewhere.group, &with_sub(plural)))))
             }
             _ => Ok(()),
         }
     }
 }
 
-fn told(shown: &Target, meant: &Target) -> (String, String) {
+fn told(shown: &RbacTarget, meant: &RbacTarget) -> (String, String) {
     (format!("`{shown}` is not a resource that the API serves"), format!("did you mean `{meant}`?"))
 }
 
@@ -171,7 +171,7 @@ mod tests {
         let kinds = [("ponds", "pond"), ("policies", "policy")];
         let kinds = kinds.map(|(plural, kind)| (plural.to_owned(), kind.to_owned()));
         let served = Served::from([("ponds.example.com".to_owned(), BTreeMap::from(kinds))]);
-        let names = Names::new(&served, &[]);
+        let names = ResourceNames::new(&served, &[]);
         let own = "ponds.example.com";
         for (groups, resource, expected) in [
             (vec![own], "ponds", None),

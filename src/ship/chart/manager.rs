@@ -6,8 +6,8 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use super::holes::{Holes, NESTED};
-use super::names::Names;
-use super::part::{Switch, when};
+use super::names::ReleaseNames;
+use super::part::{ChartSwitch, when};
 use super::values;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ship::objects::manager::Image;
@@ -29,8 +29,10 @@ const CONTAINER: [(&str, &str, &str); 2] =
 
 /// Turns fields of the Deployment into values. `container` is the index of the manager; `values` has the switches of all parts.
 pub(super) fn put(deployment: &mut Value, container: usize, holes: &mut Holes, values: &mut Value) {
-    let switches: Vec<Switch> =
-        [Switch::Metrics, Switch::Webhook].into_iter().filter(|switch| values::has(values, switch.path())).collect();
+    let switches: Vec<ChartSwitch> = [ChartSwitch::Metrics, ChartSwitch::Webhook]
+        .into_iter()
+        .filter(|switch| values::has(values, switch.path()))
+        .collect();
     let manager = &mut values["manager"];
     let spec = &mut deployment["spec"];
     manager["replicas"] = spec.get("replicas").cloned().unwrap_or_else(|| 1.into());
@@ -56,7 +58,7 @@ pub(super) fn put(deployment: &mut Value, container: usize, holes: &mut Holes, v
 
 /// Reports arguments and variables of a pod that contain a name that follows the release, in a place that is not known to be a
 /// reference.
-pub(super) fn unsure(object: &Value, names: &Names) -> Vec<Diagnostic> {
+pub(super) fn unsure(object: &Value, names: &ReleaseNames) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let containers = list(pod(object), "containers");
     for container in &containers {
@@ -84,10 +86,10 @@ pub(super) fn unsure(object: &Value, names: &Names) -> Vec<Diagnostic> {
 }
 
 /// Returns the switch in `switches` that controls a flag, port or volume.
-fn switch_of(name: &str, switches: &[Switch]) -> Option<Switch> {
-    let part = |switch: &Switch| match switch {
-        Switch::Metrics => name.contains("metrics"),
-        Switch::Webhook => name.contains("webhook"),
+fn switch_of(name: &str, switches: &[ChartSwitch]) -> Option<ChartSwitch> {
+    let part = |switch: &ChartSwitch| match switch {
+        ChartSwitch::Metrics => name.contains("metrics"),
+        ChartSwitch::Webhook => name.contains("webhook"),
         _ => false,
     };
     switches.iter().copied().find(part)
@@ -111,7 +113,7 @@ fn put_field(parent: &mut Value, (field, value, default): (&str, &str, &str), ho
 }
 
 /// Makes the items of a list depend on their switches.
-fn switch_items(parent: &mut Value, field: &str, switches: &[Switch], holes: &mut Holes) {
+fn switch_items(parent: &mut Value, field: &str, switches: &[ChartSwitch], holes: &mut Holes) {
     for item in parent.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(switch) = switch_of(name_of(item), switches) {
             let text = holes.nested(&json!([item]));
@@ -158,9 +160,9 @@ const VALUE: &str = "ternary $value (toJson $value) (kindIs \"string\" $value)";
 
 /// Turns arguments into a value and keeps their order. The value holds the longest run of arguments that neither belong to a
 /// switch nor name objects of the release. So the arguments of a release stay together.
-fn put_args(container: &mut Value, switches: &[Switch], holes: &mut Holes, values: &mut Value) {
+fn put_args(container: &mut Value, switches: &[ChartSwitch], holes: &mut Holes, values: &mut Value) {
     let arguments = list(container, "args");
-    let flags: Vec<(Vec<Value>, Option<Switch>)> = flags(arguments)
+    let flags: Vec<(Vec<Value>, Option<ChartSwitch>)> = flags(arguments)
         .into_iter()
         .map(|words| {
             let flag =
@@ -230,8 +232,8 @@ const ENABLE_WEBHOOKS: &str = "ENABLE_WEBHOOKS";
 
 /// Turns variables into a value and keeps their order without duplicates. The value holds the longest run of variables with
 /// a literal value that does not name an object of the release. Each variable can be overridden in its place.
-fn put_env(container: &mut Value, switches: &[Switch], holes: &mut Holes, values: &mut Value) {
-    let has_webhooks = switches.contains(&Switch::Webhook);
+fn put_env(container: &mut Value, switches: &[ChartSwitch], holes: &mut Holes, values: &mut Value) {
+    let has_webhooks = switches.contains(&ChartSwitch::Webhook);
     let mut entries = list(container, "env");
     let is_switch = |entry: &Value| has_webhooks && name_of(entry) == ENABLE_WEBHOOKS;
     if has_webhooks && !entries.iter().any(is_switch) {
@@ -299,7 +301,7 @@ fn fixed_env(entry: &Value, is_switch: bool, holes: &mut Holes) -> String {
     let unlisted = format!("(hasKey $listed {name})");
     if is_switch {
         let off = of_name("  value: \"false\"\n");
-        let _ = write!(text, "{{{{- else if not (or .Values.{} {unlisted}) }}}}\n{off}", Switch::Webhook.path());
+        let _ = write!(text, "{{{{- else if not (or .Values.{} {unlisted}) }}}}\n{off}", ChartSwitch::Webhook.path());
     }
     if entry.as_object().is_some_and(|entry| entry.len() > 1) || !is_switch {
         let _ = write!(text, "{{{{- else if not {unlisted} }}}}\n{}", holes.nested(&json!([entry])));

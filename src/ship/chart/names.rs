@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::holes::Holes;
-use crate::ship::objects::words::Named;
+use crate::ship::objects::words::NamedWord;
 use crate::ship::objects::{home, kind, manager, name, pod, references};
 
 /// The maximum length of names that are labels, and of names that are subdomains.
@@ -16,7 +16,7 @@ const SUBDOMAIN: usize = 253;
 const FIXED: [&str; 3] = ["APIService", "CustomResourceDefinition", "Namespace"];
 
 /// The names in the objects of a stream.
-pub(super) struct Names {
+pub(super) struct ReleaseNames {
     chart: String,
     namespace: Option<String>,
     manager: String,
@@ -25,7 +25,7 @@ pub(super) struct Names {
     objects: BTreeSet<(String, Option<String>, String)>,
 }
 
-impl Names {
+impl ReleaseNames {
     /// Collects the names of `objects`. `deployment` is one of them.
     pub(super) fn new(deployment: &Value, objects: &[Value]) -> Self {
         let chart = manager::project(deployment).to_owned();
@@ -97,10 +97,10 @@ impl Names {
     pub(super) fn put(&self, object: &mut Value, holes: &mut Holes) {
         let is_account = kind(object) == "ServiceAccount" && self.is_account(name(object)) && self.is_here(object);
         references::rename(object, &mut |named, text| match named {
-            Named::Namespace { .. } => {
+            NamedWord::Namespace { .. } => {
                 (self.namespace.as_deref() == Some(text)).then(|| holes.inline(".Release.Namespace"))
             }
-            Named::Object { kinds, namespace } => self.renamed(kinds, namespace, text, holes),
+            NamedWord::Object { kinds, namespace } => self.renamed(kinds, namespace, text, holes),
         });
         if is_account {
             let annotations =

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::names::Names;
+use super::names::ReleaseNames;
 use crate::ship::objects::{group, kind, name};
 
 /// The purpose of an object. The folders have the names of kubebuilder's charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ChartPart {
     Manager,
     Crd,
     Rbac,
@@ -27,7 +27,7 @@ pub(super) enum Part {
 
 /// A value that is true or false.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Switch {
+pub(super) enum ChartSwitch {
     Crd,
     UserRoles,
     Metrics,
@@ -38,9 +38,9 @@ pub(super) enum Switch {
     ServiceAccount,
 }
 
-impl Part {
+impl ChartPart {
     /// Returns the part of an object, or `None` for an object that Helm creates.
-    pub(super) fn of(object: &Value, names: &Names) -> Option<Self> {
+    pub(super) fn of(object: &Value, names: &ReleaseNames) -> Option<Self> {
         if names.is_own_namespace(object) {
             return None;
         }
@@ -70,23 +70,23 @@ impl Part {
     }
 
     /// The switches of a part. The object is only created if all of them are on.
-    pub(super) fn switches(self) -> &'static [Switch] {
+    pub(super) fn switches(self) -> &'static [ChartSwitch] {
         match self {
             Self::Manager | Self::Rbac | Self::Extra => &[],
-            Self::Crd => &[Switch::Crd],
-            Self::ServiceAccount => &[Switch::ServiceAccount],
-            Self::UserRole => &[Switch::UserRoles],
-            Self::MetricsRbac | Self::Metrics => &[Switch::Metrics],
-            Self::WebhookRbac | Self::Webhook => &[Switch::Webhook],
-            Self::CertManager => &[Switch::CertManager],
-            Self::Prometheus => &[Switch::Prometheus, Switch::Metrics],
-            Self::NetworkPolicy => &[Switch::NetworkPolicy],
-            Self::WebhookNetworkPolicy => &[Switch::NetworkPolicy, Switch::Webhook],
+            Self::Crd => &[ChartSwitch::Crd],
+            Self::ServiceAccount => &[ChartSwitch::ServiceAccount],
+            Self::UserRole => &[ChartSwitch::UserRoles],
+            Self::MetricsRbac | Self::Metrics => &[ChartSwitch::Metrics],
+            Self::WebhookRbac | Self::Webhook => &[ChartSwitch::Webhook],
+            Self::CertManager => &[ChartSwitch::CertManager],
+            Self::Prometheus => &[ChartSwitch::Prometheus, ChartSwitch::Metrics],
+            Self::NetworkPolicy => &[ChartSwitch::NetworkPolicy],
+            Self::WebhookNetworkPolicy => &[ChartSwitch::NetworkPolicy, ChartSwitch::Webhook],
         }
     }
 
     /// Returns the file of an object, below `templates/`.
-    pub(super) fn path(self, object: &Value, names: &Names) -> String {
+    pub(super) fn path(self, object: &Value, names: &ReleaseNames) -> String {
         let suffix = names.suffix(name(object)).trim_start_matches('-');
         let name = match self {
             Self::Crd => name(object).to_owned(),
@@ -108,7 +108,7 @@ impl Part {
     }
 }
 
-impl Switch {
+impl ChartSwitch {
     /// Returns the path of the part in the values.
     pub(super) fn path(self) -> &'static str {
         match self {
@@ -125,7 +125,7 @@ impl Switch {
 }
 
 /// Wraps lines in the condition that all switches are on.
-pub(super) fn when(switches: &[Switch], lines: &str) -> String {
+pub(super) fn when(switches: &[ChartSwitch], lines: &str) -> String {
     let values: Vec<String> = switches.iter().map(|switch| format!(".Values.{}", switch.path())).collect();
     match &*values {
         [] => lines.to_owned(),

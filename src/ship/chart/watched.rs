@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::holes::Holes;
-use crate::ship::objects::words::Named;
+use crate::ship::objects::words::NamedWord;
 use crate::ship::objects::{home, items, kind, name, references};
 
 /// The name of the value.
@@ -110,7 +110,7 @@ impl<'a> Watched<'a> {
             };
         }
         references::rename(&mut object, &mut |named, word| {
-            (matches!(named, Named::Namespace { .. }) && word == self.namespaces[0]).then(|| holes.inline(EACH))
+            (matches!(named, NamedWord::Namespace { .. }) && word == self.namespaces[0]).then(|| holes.inline(EACH))
         });
         let refused = match own {
             Some((kind, _, false)) => format!(
@@ -144,7 +144,7 @@ fn covers(object: &Value, other: &Value) -> bool {
 fn of_each(object: &Value, namespace: &str) -> Value {
     let mut object = object.clone();
     references::rename(&mut object, &mut |named, word| {
-        (matches!(named, Named::Namespace { .. }) && word == namespace).then(|| EACH.to_owned())
+        (matches!(named, NamedWord::Namespace { .. }) && word == namespace).then(|| EACH.to_owned())
     });
     object
 }

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use super::object::{home, kind};
 use super::text::{accounts, assignments, hosts, named};
-use super::words::{Named, Rename, Target, target};
+use super::words::{NamedWord, Rename, WordTarget, target};
 
 /// The meaning of a place.
 #[derive(Debug, Clone, Copy)]
-enum Place {
-    Names(Target),
+enum ReferencePlace {
+    Names(WordTarget),
     /// A DNS name.
     Host,
     /// Text with assignments, such as an expression.
@@ -21,31 +21,31 @@ enum Place {
     Nothing,
 }
 
-const NAMESPACE: Place = Place::Names(Target::Namespace);
-const SERVICE: Place = Place::Names(Target::Object(&["Service"]));
-const SECRET: Place = Place::Names(Target::Object(&["Secret"]));
+const NAMESPACE: ReferencePlace = ReferencePlace::Names(WordTarget::Namespace);
+const SERVICE: ReferencePlace = ReferencePlace::Names(WordTarget::Object(&["Service"]));
+const SECRET: ReferencePlace = ReferencePlace::Names(WordTarget::Object(&["Secret"]));
 
 /// References with fields whose names do not determine the kind. For all other references, the last words of the field do.
 /// Each entry has the kind of the object, `*` for any, and the end of the field path. Lists are transparent.
-const PLACES: &[(&str, &[&str], Place)] = &[
-    ("*", &["cert-manager.io/inject-ca-from"], Place::Names(Target::Object(&["Certificate"]))),
+const PLACES: &[(&str, &[&str], ReferencePlace)] = &[
+    ("*", &["cert-manager.io/inject-ca-from"], ReferencePlace::Names(WordTarget::Object(&["Certificate"]))),
     ("*", &["cert-manager.io/inject-ca-from-secret"], SECRET),
     ("*", &["kubernetes.io/metadata.name"], NAMESPACE),
     ("EndpointSlice", &["kubernetes.io/service-name"], SERVICE),
-    ("Certificate", &["spec", "dnsNames"], Place::Host),
-    ("Certificate", &["spec", "commonName"], Place::Host),
-    ("*", &["issuerRef", "name"], Place::Names(Target::Object(&["Issuer"]))),
-    ("*", &["tlsConfig", "serverName"], Place::Host),
+    ("Certificate", &["spec", "dnsNames"], ReferencePlace::Host),
+    ("Certificate", &["spec", "commonName"], ReferencePlace::Host),
+    ("*", &["issuerRef", "name"], ReferencePlace::Names(WordTarget::Object(&["Issuer"]))),
+    ("*", &["tlsConfig", "serverName"], ReferencePlace::Host),
     ("*", &["basicAuth", "username", "name"], SECRET),
     ("*", &["basicAuth", "password", "name"], SECRET),
     ("*", &["authorization", "credentials", "name"], SECRET),
     ("*", &["namespaceSelector", "matchNames"], NAMESPACE),
-    ("Service", &["spec", "externalName"], Place::Host),
+    ("Service", &["spec", "externalName"], ReferencePlace::Host),
     ("*", &["spec", "subdomain"], SERVICE),
-    ("*", &["grpc", "service"], Place::Nothing),
-    ("*", &["expr"], Place::Text),
-    ("*", &["expression"], Place::Text),
-    ("*", &["image"], Place::Nothing),
+    ("*", &["grpc", "service"], ReferencePlace::Nothing),
+    ("*", &["expr"], ReferencePlace::Text),
+    ("*", &["expression"], ReferencePlace::Text),
+    ("*", &["image"], ReferencePlace::Nothing),
 ];
 
 /// Maps from strings to strings with keys of the user. Only the keys in [`PLACES`] determine the meaning of their values.
@@ -175,7 +175,7 @@ impl Walk<'_, '_, '_> {
     }
 
     /// Returns the entry of the table for a field of the value at the path.
-    fn place(&self, field: &str) -> Option<Place> {
+    fn place(&self, field: &str) -> Option<ReferencePlace> {
         let ends_with = |path: &[&str]| {
             let mut here = std::iter::once(field).chain(self.path.iter().rev().map(String::as_str));
             path.iter().rev().all(|step| here.next() == Some(step))
@@ -188,16 +188,16 @@ impl Walk<'_, '_, '_> {
     fn text(&mut self, text: &str) -> String {
         let field = self.path.pop().unwrap_or_default();
         let parent = self.path.last().map_or("", String::as_str);
-        let of_words = || target(if field == "name" { parent } else { &field }).map(Place::Names);
+        let of_words = || target(if field == "name" { parent } else { &field }).map(ReferencePlace::Names);
         let place = self.place(&field).or_else(of_words);
         self.path.push(field);
         let text = match place {
-            Some(Place::Names(target)) => named(text, target, self.home, self.rename),
-            Some(Place::Text) => assignments(text, self.home, self.rename),
-            Some(Place::Nothing) => return text.to_owned(),
-            Some(Place::Host) | None => text.to_owned(),
+            Some(ReferencePlace::Names(target)) => named(text, target, self.home, self.rename),
+            Some(ReferencePlace::Text) => assignments(text, self.home, self.rename),
+            Some(ReferencePlace::Nothing) => return text.to_owned(),
+            Some(ReferencePlace::Host) | None => text.to_owned(),
         };
-        self.plain(&text, matches!(place, Some(Place::Host)))
+        self.plain(&text, matches!(place, Some(ReferencePlace::Host)))
     }
 
     /// Renames DNS names and accounts in a text.
@@ -207,7 +207,7 @@ impl Walk<'_, '_, '_> {
     }
 
     /// Renames the value of a user-defined key or variable. The key may determine the meaning of the value.
-    fn assigned(&mut self, key: &str, value: &mut Value, known: Option<Target>) {
+    fn assigned(&mut self, key: &str, value: &mut Value, known: Option<WordTarget>) {
         let Value::String(text) = value else { return };
         let renamed = match known.or_else(|| target(key)) {
             Some(target) if !text.contains(char::is_whitespace) => named(text, target, self.home, self.rename),
@@ -218,7 +218,7 @@ impl Walk<'_, '_, '_> {
 
     fn object(&mut self, name: &mut Value, kinds: &[&str], namespace: Option<&str>) {
         if let Value::String(name) = name
-            && let Some(other) = (self.rename)(Named::Object { kinds, namespace }, name)
+            && let Some(other) = (self.rename)(NamedWord::Object { kinds, namespace }, name)
         {
             *name = other;
         }
@@ -235,11 +235,11 @@ impl Walk<'_, '_, '_> {
         match (kind, self.place("name"), target(field)) {
             (Some(kind), _, _) if ["User", "Group"].contains(&kind.as_str()) => return false,
             (Some(kind), _, _) if kind == "Namespace" => {
-                let other = name.as_str().and_then(|name| (self.rename)(Named::Namespace { of_host: false }, name));
+                let other = name.as_str().and_then(|name| (self.rename)(NamedWord::Namespace { of_host: false }, name));
                 *name = other.map_or_else(|| name.take(), Value::from);
             }
             (Some(kind), _, _) => self.object(name, &[&kind], namespace),
-            (None, None, Some(Target::Object(kinds))) => self.object(name, kinds, namespace),
+            (None, None, Some(WordTarget::Object(kinds))) => self.object(name, kinds, namespace),
             _ => return false,
         }
         true
@@ -258,7 +258,7 @@ impl Walk<'_, '_, '_> {
         let kinds: Vec<&str> = RESOURCES.iter().filter(|(resource, _)| of(resource)).map(|(_, kind)| *kind).collect();
         for name in map.get_mut(NAMES).and_then(Value::as_array_mut).into_iter().flatten() {
             let is_namespace = name.as_str().filter(|_| of("namespaces"));
-            match is_namespace.and_then(|name| (self.rename)(Named::Namespace { of_host: false }, name)) {
+            match is_namespace.and_then(|name| (self.rename)(NamedWord::Namespace { of_host: false }, name)) {
                 Some(other) => *name = other.into(),
                 None => self.object(name, &kinds, self.home),
             }
@@ -282,7 +282,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    fn arguments(&mut self, arguments: &mut [Value], variables: &mut BTreeMap<String, Target>) {
+    fn arguments(&mut self, arguments: &mut [Value], variables: &mut BTreeMap<String, WordTarget>) {
         let mut before = None;
         for argument in arguments {
             let Value::String(text) = argument else { continue };

@@ -1,6 +1,6 @@
 //! References inside of text: DNS names, accounts, and assigned values.
 
-use super::words::{Named, Rename, Target, target};
+use super::words::{NamedWord, Rename, WordTarget, target};
 
 /// The kind of object in DNS names.
 const SERVICE: &[&str] = &["Service"];
@@ -17,23 +17,23 @@ pub(super) fn hosts(text: &str, is_host: bool, home: Option<&str>, rename: &mut 
         match (labels.iter().position(|label| *label == "svc"), &*labels) {
             (Some(at), _) if at >= 2 => {
                 let (name, namespace) = (labels[at - 2], labels[at - 1]);
-                let named = Named::Object { kinds: SERVICE, namespace: Some(namespace) };
+                let named = NamedWord::Object { kinds: SERVICE, namespace: Some(namespace) };
                 let name = rename(named, name).unwrap_or_else(|| name.to_owned());
-                let other = rename(Named::Namespace { of_host: true }, namespace);
+                let other = rename(NamedWord::Namespace { of_host: true }, namespace);
                 let other = other.unwrap_or_else(|| namespace.to_owned());
                 let mut parts: Vec<&str> = labels.clone();
                 (parts[at - 2], parts[at - 1]) = (&name, &other);
                 renamed += &parts.join(".");
             }
             (_, [name, namespace]) if is_address || has_port => {
-                let named = Named::Object { kinds: SERVICE, namespace: Some(namespace) };
-                match (rename(named, name), rename(Named::Namespace { of_host: true }, namespace)) {
+                let named = NamedWord::Object { kinds: SERVICE, namespace: Some(namespace) };
+                match (rename(named, name), rename(NamedWord::Namespace { of_host: true }, namespace)) {
                     (Some(name), Some(namespace)) => renamed += &[name, namespace].join("."),
                     _ => renamed += run,
                 }
             }
             (_, [name]) if is_address => {
-                let named = Named::Object { kinds: SERVICE, namespace: home };
+                let named = NamedWord::Object { kinds: SERVICE, namespace: home };
                 renamed += &rename(named, name).unwrap_or_else(|| (*name).to_owned());
             }
             _ => renamed += run,
@@ -58,11 +58,11 @@ pub(super) fn accounts(text: &str, rename: &mut Rename<'_>) -> String {
         };
         renamed += colon;
         let namespace = word(after);
-        renamed += &rename(Named::Namespace { of_host: false }, namespace).unwrap_or_else(|| namespace.to_owned());
+        renamed += &rename(NamedWord::Namespace { of_host: false }, namespace).unwrap_or_else(|| namespace.to_owned());
         rest = &after[namespace.len()..];
         if let (false, Some(after)) = (is_group, rest.strip_prefix(':')) {
             let name = word(after);
-            let named = Named::Object { kinds: &["ServiceAccount"], namespace: Some(namespace) };
+            let named = NamedWord::Object { kinds: &["ServiceAccount"], namespace: Some(namespace) };
             renamed += ":";
             renamed += &rename(named, name).unwrap_or_else(|| name.to_owned());
             rest = &after[name.len()..];
@@ -111,14 +111,14 @@ fn assigned(text: &str) -> Option<(usize, &str)> {
 }
 
 /// Renames the names in a value: one name, a comma-separated list, `NAMESPACE/NAME` or `WHAT:NAME`.
-pub(super) fn named(text: &str, target: Target, home: Option<&str>, rename: &mut Rename<'_>) -> String {
+pub(super) fn named(text: &str, target: WordTarget, home: Option<&str>, rename: &mut Rename<'_>) -> String {
     let mut each = |one: &str| {
-        let mut renamed = |named: Named<'_>, word: &str| rename(named, word).unwrap_or_else(|| word.to_owned());
-        let Target::Object(kinds) = target else { return renamed(Named::Namespace { of_host: false }, one) };
+        let mut renamed = |named: NamedWord<'_>, word: &str| rename(named, word).unwrap_or_else(|| word.to_owned());
+        let WordTarget::Object(kinds) = target else { return renamed(NamedWord::Namespace { of_host: false }, one) };
         let (namespace, name) = one.split_once('/').map_or((None, one), |(namespace, name)| (Some(namespace), name));
-        let named = Named::Object { kinds, namespace: namespace.or(home) };
+        let named = NamedWord::Object { kinds, namespace: namespace.or(home) };
         let name = name.split(':').map(|name| renamed(named, name)).collect::<Vec<_>>().join(":");
-        let namespace = namespace.map(|namespace| renamed(Named::Namespace { of_host: false }, namespace) + "/");
+        let namespace = namespace.map(|namespace| renamed(NamedWord::Namespace { of_host: false }, namespace) + "/");
         namespace.unwrap_or_default() + &name
     };
     text.split(',').map(&mut each).collect::<Vec<_>>().join(",")

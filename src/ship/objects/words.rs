@@ -3,7 +3,7 @@
 
 /// The meaning of a word.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ship) enum Named<'a> {
+pub(in crate::ship) enum NamedWord<'a> {
     Namespace {
         /// The namespace is a part of a DNS name.
         of_host: bool,
@@ -17,20 +17,20 @@ pub(in crate::ship) enum Named<'a> {
 }
 
 /// Returns the new text for a word, or `None` to keep it.
-pub(in crate::ship) type Rename<'a> = dyn FnMut(Named<'_>, &str) -> Option<String> + 'a;
+pub(in crate::ship) type Rename<'a> = dyn FnMut(NamedWord<'_>, &str) -> Option<String> + 'a;
 
 /// The meaning of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ship) enum Target {
+pub(in crate::ship) enum WordTarget {
     Namespace,
     /// An object of one of these kinds.
     Object(&'static [&'static str]),
 }
 
-use Target::{Namespace, Object};
+use WordTarget::{Namespace, Object};
 
 /// The last words of a name, each with the meaning of its value.
-const WORDS: &[(&str, Target)] = &[
+const WORDS: &[(&str, WordTarget)] = &[
     ("namespace", Namespace),
     ("certificate", Object(&["Certificate"])),
     ("claim", Object(&["PersistentVolumeClaim"])),
@@ -55,7 +55,7 @@ const WORDS: &[(&str, Target)] = &[
 ];
 
 /// Returns the meaning of the value of a field, flag or variable, if its name determines it.
-pub(in crate::ship) fn target(name: &str) -> Option<Target> {
+pub(in crate::ship) fn target(name: &str) -> Option<WordTarget> {
     let mut words = words(name);
     while words.last().is_some_and(|word| ["name", "names", "ref", "refs"].contains(&word.as_str())) {
         words.pop();
@@ -91,14 +91,14 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Target, target};
+    use super::{WordTarget, target};
 
     #[test]
     fn a_name_says_what_its_value_names() {
         let kinds = |name: &str| match target(name) {
             None => "nothing".to_owned(),
-            Some(Target::Namespace) => "Namespace".to_owned(),
-            Some(Target::Object(kinds)) => kinds.join(", "),
+            Some(WordTarget::Namespace) => "Namespace".to_owned(),
+            Some(WordTarget::Object(kinds)) => kinds.join(", "),
         };
         for (name, expected) in [
             ("namespace", "Namespace"),

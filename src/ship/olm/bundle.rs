@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::csv::{Install, InstallDeployment, InstallSpec, Permission, RelatedImage, put};
+use super::csv::{CsvPermission, Install, InstallDeployment, InstallSpec, RelatedImage, put};
 use super::kinds::{CSV, GROUP, SUPPORTED};
-use super::namespaces::{self, Scope};
+use super::namespaces::{self, InstallScope};
 use super::options::Options;
 use super::permissions::{self, Accounts, Split, is_account};
 use super::{base, metadata, owned, webhooks};
@@ -136,7 +136,7 @@ pub(crate) fn bundle(
     let mut csv = template(&sorted.csvs, base, &options.package)?;
     history(&mut csv, before, options)?;
 
-    let scope = Scope::new(&sorted.deployments, &csv);
+    let scope = InstallScope::new(&sorted.deployments, &csv);
     let (definitions, of_webhooks) = webhooks::definitions(
         &sorted.configurations,
         &sorted.crds,
@@ -300,7 +300,7 @@ fn moved(object: &Value) -> Diagnostic {
 }
 
 /// Sets the install strategy: Deployments and permissions.
-fn install(csv: &mut Value, deployments: &[Value], permissions: Vec<Permission>, cluster: Vec<Permission>) {
+fn install(csv: &mut Value, deployments: &[Value], permissions: Vec<CsvPermission>, cluster: Vec<CsvPermission>) {
     let deployment = |deployment: &Value| InstallDeployment {
         name: name(deployment).to_owned(),
         label: deployment["metadata"]["labels"].clone(),

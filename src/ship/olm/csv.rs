@@ -18,9 +18,9 @@ pub(super) struct Install {
 pub(super) struct InstallSpec {
     pub(super) deployments: Vec<InstallDeployment>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) permissions: Vec<Permission>,
+    pub(super) permissions: Vec<CsvPermission>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) cluster_permissions: Vec<Permission>,
+    pub(super) cluster_permissions: Vec<CsvPermission>,
 }
 
 /// A Deployment of the operator.
@@ -37,7 +37,7 @@ pub(super) struct InstallDeployment {
 /// The rules of an account.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Permission {
+pub(super) struct CsvPermission {
     pub(super) service_account_name: String,
     pub(super) rules: Vec<Value>,
 }

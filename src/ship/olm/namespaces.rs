@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::kinds::CSV;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ship::objects::words::Named;
+use crate::ship::objects::words::NamedWord;
 use crate::ship::objects::{containers, home, items, kind, name, references, shown, text};
 
 /// The namespaces of the operator, and those that it watches.
 #[derive(Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct InstallScope {
     /// The namespaces of its Deployments.
     pub(super) own: BTreeSet<String>,
     /// The namespaces of its Deployments' `WATCH_NAMESPACE`.
@@ -20,7 +20,7 @@ pub(super) struct Scope {
     pub(super) everywhere: bool,
 }
 
-impl Scope {
+impl InstallScope {
     /// The scope of Deployments, with the install modes of their CSV.
     pub(super) fn new(deployments: &[Value], csv: &Value) -> Self {
         let variables = deployments.iter().flat_map(containers).flat_map(|container| items(&container["env"]));
@@ -97,7 +97,7 @@ pub(super) fn arguments(deployment: &str, pod: &Value, own: Option<&str>) -> Vec
         let mut named = Vec::new();
         let mut marked = container.clone();
         references::rename_in_container(&mut marked, own, &mut |what, word| match what {
-            Named::Namespace { of_host } if is_fixed(word) && (!of_host || own == Some(word)) => {
+            NamedWord::Namespace { of_host } if is_fixed(word) && (!of_host || own == Some(word)) => {
                 named.push(word.to_owned());
                 Some(format!("{word} "))
             }
@@ -155,7 +155,7 @@ pub(super) fn object(object: &Value, own: &str) -> Option<Diagnostic> {
     }
     let mut is_named = false;
     references::rename(&mut object, &mut |what, word| {
-        is_named |= matches!(what, Named::Namespace { .. }) && word == own;
+        is_named |= matches!(what, NamedWord::Namespace { .. }) && word == own;
         None
     });
     is_named.then(|| {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::csv::Permission;
-use super::namespaces::{Scope, widened};
+use super::csv::CsvPermission;
+use super::namespaces::{InstallScope, widened};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::ship::objects::{items, kind, name, namespace, shown, text};
 
@@ -13,9 +13,9 @@ use crate::ship::objects::{items, kind, name, namespace, shown, text};
 #[derive(Debug, Default)]
 pub(super) struct Split {
     /// The rules of each account in the namespaces of the operator.
-    pub(super) permissions: Vec<Permission>,
+    pub(super) permissions: Vec<CsvPermission>,
     /// The rules of each account in the whole cluster.
-    pub(super) cluster: Vec<Permission>,
+    pub(super) cluster: Vec<CsvPermission>,
     /// Objects without an account of the operator, or with other accounts as well.
     pub(super) rest: Vec<Value>,
     /// Findings about permissions whose scope differs from the manifests.
@@ -33,14 +33,14 @@ pub(super) fn is_account(accounts: &Accounts, of: &str, name: &str) -> bool {
 }
 
 /// The key of a role: kind, namespace and name.
-type Key = (String, String, String);
+type PermissionKey = (String, String, String);
 
-fn key(role: &Value) -> Key {
+fn key(role: &Value) -> PermissionKey {
     (kind(role).to_owned(), namespace(role).to_owned(), name(role).to_owned())
 }
 
 /// The role of a binding.
-fn role_of(binding: &Value) -> Key {
+fn role_of(binding: &Value) -> PermissionKey {
     let role = &binding["roleRef"];
     let namespace = if role["kind"] == "Role" { namespace(binding) } else { "" };
     (text(&role["kind"]).to_owned(), namespace.to_owned(), text(&role["name"]).to_owned())
@@ -50,19 +50,20 @@ fn role_of(binding: &Value) -> Key {
 /// binding becomes a permission if all of its subjects are such accounts, and a role if all of its bindings do. A role in a
 /// foreign namespace is neither: OLM may turn a permission into a `ClusterRole`, and would install an object beside the
 /// operator.
-pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> Split {
+pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &InstallScope) -> Split {
     let is_own = |subject: &Value| {
         subject["kind"] == "ServiceAccount" && is_account(accounts, text(&subject["namespace"]), text(&subject["name"]))
     };
     let mut found = Diagnostics::default();
     let (objects, elsewhere): (Vec<Value>, Vec<Value>) =
         objects.into_iter().partition(|object| scope.is_granted(namespace(object)) || kind(object) == "ServiceAccount");
-    let bound: BTreeSet<Key> = elsewhere.iter().filter(|object| kind(object) == "RoleBinding").map(role_of).collect();
+    let bound: BTreeSet<PermissionKey> =
+        elsewhere.iter().filter(|object| kind(object) == "RoleBinding").map(role_of).collect();
     for object in elsewhere.iter().filter(|object| !bound.contains(&key(object))) {
         found.push(left_out(object, is_own));
     }
     // The rules of an aggregated role come from other roles.
-    let roles: BTreeMap<Key, &Value> = objects
+    let roles: BTreeMap<PermissionKey, &Value> = objects
         .iter()
         .filter(|object| matches!(kind(object), "Role" | "ClusterRole") && object["aggregationRule"].is_null())
         .map(|role| (key(role), role))
@@ -73,7 +74,7 @@ pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> 
         !subjects.is_empty() && subjects.iter().all(is_own) && roles.contains_key(&role_of(binding))
     };
     let (absorbed, kept): (Vec<&Value>, Vec<&Value>) = bindings().partition(|binding| is_absorbed(binding));
-    let kept: BTreeSet<Key> = kept.into_iter().map(role_of).collect();
+    let kept: BTreeSet<PermissionKey> = kept.into_iter().map(role_of).collect();
     let (mut of_namespaces, mut of_cluster) = (BTreeMap::new(), BTreeMap::new());
     let mut gone = BTreeSet::new();
     for binding in absorbed {
@@ -102,7 +103,7 @@ pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> 
     let gone: Vec<bool> = objects.iter().map(is_gone).collect();
     let list = |of: BTreeMap<String, Vec<Value>>| {
         let said = of.into_iter().filter(|(_, rules)| !rules.is_empty());
-        said.map(|(account, rules)| Permission { service_account_name: account, rules }).collect()
+        said.map(|(account, rules)| CsvPermission { service_account_name: account, rules }).collect()
     };
     let rest = objects.into_iter().zip(gone).filter(|(_, gone)| !gone).map(|(object, _)| object).collect();
     Split { permissions: list(of_namespaces), cluster: list(of_cluster), rest, found }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use self::check::{Check, Kind, owned, shown_kind};
+use self::check::{BundleCheck, ObjectGvk, owned, shown_kind};
 pub(crate) use self::optional::Optional;
 use super::folder::{Contents, Folder};
 use super::kinds::{CSV, SUPPORTED};
@@ -31,7 +31,7 @@ pub(crate) fn validate(
         found.sort();
         return found;
     };
-    let mut check = Check { folder, contents: &contents, csv, path, found };
+    let mut check = BundleCheck { folder, contents: &contents, csv, path, found };
     names(&mut check);
     examples(&mut check);
     install_modes(&mut check);
@@ -94,7 +94,7 @@ fn wrong_name(name: &str) -> Option<&'static str> {
     }
 }
 
-fn names(check: &mut Check) {
+fn names(check: &mut BundleCheck) {
     let of_csv =
         [("metadata.name", name(check.csv).to_owned()), ("spec.replaces", text(&check.spec()["replaces"]).to_owned())];
     for (field, name) in of_csv {
@@ -120,7 +120,7 @@ fn names(check: &mut Check) {
     }
 }
 
-fn examples(check: &mut Check) {
+fn examples(check: &mut BundleCheck) {
     let Some(annotations) = check.csv["metadata"]["annotations"].as_object().filter(|map| !map.is_empty()) else {
         check.csv(Code::BundleCsvField, "the CSV has no annotations", "generate the bundle again");
         return;
@@ -148,10 +148,10 @@ fn examples(check: &mut Check) {
         }
     }
     let of = |object: &Value| (group(object).to_owned(), version(object).to_owned(), kind(object).to_owned());
-    let shown: BTreeSet<Kind> = examples.iter().map(of).collect();
+    let shown: BTreeSet<ObjectGvk> = examples.iter().map(of).collect();
     let services = items(&check.spec()["apiservicedefinitions"]["owned"]).iter();
     let of_service = |api: &Value| ["group", "version", "kind"].map(|key| text(&api[key]).to_owned()).into();
-    let provided: BTreeSet<Kind> = owned(check.csv).into_iter().chain(services.map(of_service)).collect();
+    let provided: BTreeSet<ObjectGvk> = owned(check.csv).into_iter().chain(services.map(of_service)).collect();
     for kind in shown.difference(&provided) {
         let message = format!("an example is a {}, which the CSV does not own", shown_kind(kind));
         check.csv(Code::BundleExample, message, "take the sample away, or add the CRD");
@@ -162,7 +162,7 @@ fn examples(check: &mut Check) {
     }
 }
 
-fn install_modes(check: &mut Check) {
+fn install_modes(check: &mut BundleCheck) {
     let modes = items(&check.spec()["installModes"]).to_vec();
     let help = "see `installModes` of the base in config/manifests/bases";
     if modes.is_empty() {
@@ -199,7 +199,7 @@ fn whole(version: &str) -> String {
 }
 
 /// Checks the fields that every CSV must have.
-fn required(check: &mut Check) {
+fn required(check: &mut BundleCheck) {
     let spec = check.spec();
     let is_empty = |value: &Value| value.as_object().is_none_or(serde_json::Map::is_empty);
     let mut missing = Vec::new();
@@ -236,7 +236,7 @@ fn required(check: &mut Check) {
     }
 }
 
-fn annotation_names(check: &mut Check) {
+fn annotation_names(check: &mut BundleCheck) {
     const KNOWN: [&str; 5] =
         ["olm.operatorGroup", "olm.operatorNamespace", "olm.providedAPIs", "olm.skipRange", "olm.targetNamespaces"];
     let annotations = check.csv["metadata"]["annotations"].as_object();
@@ -256,7 +256,7 @@ fn annotation_names(check: &mut Check) {
 }
 
 /// Finds webhook definitions that OLM can't install.
-fn webhooks(check: &mut Check) {
+fn webhooks(check: &mut BundleCheck) {
     let install = &check.spec()["install"]["spec"]["deployments"];
     let deployments: BTreeSet<&str> = items(install).iter().map(|deployment| text(&deployment["name"])).collect();
     let crds: BTreeSet<&str> =
@@ -300,7 +300,7 @@ fn webhooks(check: &mut Check) {
 }
 
 /// Checks the objects beside the CSV.
-fn objects(check: &mut Check) {
+fn objects(check: &mut BundleCheck) {
     let deployments = items(&check.spec()["install"]["spec"]["deployments"]);
     let accounts: BTreeSet<&str> =
         deployments.iter().map(|deployment| text(&pod(deployment)["serviceAccountName"])).collect();

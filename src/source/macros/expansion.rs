@@ -28,12 +28,12 @@ use crate::source::resolve::names::Def;
 use crate::source::sources::{ItemRef, ModuleId, Sources};
 
 const DEPTH: usize = 64;
-const ALL: Budget = Budget { calls: 20_000, tokens: 2_000_000 };
+const ALL: ExpansionBudget = ExpansionBudget { calls: 20_000, tokens: 2_000_000 };
 /// Budget of a call with its nested calls, whose number may double at each level.
-const EACH: Budget = Budget { calls: 1_000, tokens: 50_000 };
+const EACH: ExpansionBudget = ExpansionBudget { calls: 1_000, tokens: 50_000 };
 
 #[derive(Debug, Clone, Copy)]
-struct Budget {
+struct ExpansionBudget {
     calls: usize,
     tokens: usize,
 }
@@ -59,7 +59,7 @@ impl Expanded {
 }
 
 #[derive(Debug)]
-struct Definition {
+struct MacroDefinition {
     rules: TokenStream,
     krate: CrateId,
     /// `None` for a macro inside of a function.
@@ -67,7 +67,7 @@ struct Definition {
 }
 
 /// The macros that a name may mean; several if only the compiler can decide.
-type Candidates = Vec<Rc<Definition>>;
+type Candidates = Vec<Rc<MacroDefinition>>;
 
 /// Expands the calls in all packages, except those of a registry.
 pub(in crate::source) fn expand(sources: &mut Sources, scopes: &Scopes) -> Diagnostics {
@@ -108,10 +108,10 @@ struct Expander<'a> {
     depth: usize,
     /// The nesting depth of the current expression.
     level: usize,
-    all_calls: Budget,
-    this_call: Budget,
+    all_calls: ExpansionBudget,
+    this_call: ExpansionBudget,
     /// Macros whose rules are in the refused list of a call.
-    noted: BTreeSet<((ModuleId, usize), *const Definition)>,
+    noted: BTreeSet<((ModuleId, usize), *const MacroDefinition)>,
     diagnostics: Diagnostics,
 }
 
@@ -124,7 +124,7 @@ impl Expander<'_> {
                 && !self.sources[self.sources[krate].package].fetched
             {
                 let item = Some(ItemRef(crate::source::sources::index(position)));
-                let definition = Definition { rules: found.mac.tokens.clone(), krate, item };
+                let definition = MacroDefinition { rules: found.mac.tokens.clone(), krate, item };
                 self.all.entry(ident(name)).or_default().push(Rc::new(definition));
             }
         }
@@ -157,7 +157,7 @@ impl Expander<'_> {
             Item::Macro(found) => {
                 if let Some(name) = &found.ident {
                     let krate = self.sources[module].krate;
-                    let definition = Definition { rules: found.mac.tokens.clone(), krate, item: Some(id) };
+                    let definition = MacroDefinition { rules: found.mac.tokens.clone(), krate, item: Some(id) };
                     self.define(ident(name), definition, conditional.is_some());
                 } else {
                     if let Some(File(items)) = self.expansion(&found.mac, true) {
@@ -195,7 +195,7 @@ impl Expander<'_> {
         self.depth -= 1;
     }
 
-    fn define(&mut self, name: String, definition: Definition, conditional: bool) {
+    fn define(&mut self, name: String, definition: MacroDefinition, conditional: bool) {
         let known = self.textual.entry(name).or_default();
         if !conditional {
             known.clear();
@@ -226,7 +226,7 @@ impl Expander<'_> {
         }
         // An exported macro is at the root of its crate, wherever it is declared.
         let krate = self.sources[module].krate;
-        let is_of = |found: &&Rc<Definition>| match parts.as_slice() {
+        let is_of = |found: &&Rc<MacroDefinition>| match parts.as_slice() {
             [_] => found.krate == krate,
             [first, ..] if matches!(first.as_str(), "crate" | "self" | "super") => found.krate == krate,
             [first, ..] => self.sources[found.krate].name == *first,
@@ -260,7 +260,7 @@ impl Expander<'_> {
         parsed
     }
 
-    fn expand(&mut self, found: &Definition, call: &syn::Macro) -> Option<TokenStream> {
+    fn expand(&mut self, found: &MacroDefinition, call: &syn::Macro) -> Option<TokenStream> {
         if self.depth >= DEPTH {
             return None;
         }
@@ -302,7 +302,7 @@ impl Expander<'_> {
             match &mut statement {
                 Stmt::Item(Item::Macro(syn::ItemMacro { ident: Some(name), mac, attrs, .. })) => {
                     let krate = self.sources[self.module].krate;
-                    let definition = Definition { rules: mac.tokens.clone(), krate, item: None };
+                    let definition = MacroDefinition { rules: mac.tokens.clone(), krate, item: None };
                     let conditional = attrs.iter().any(|attr| attr.path().is_ident("cfg"));
                     self.define(ident(name), definition, conditional);
                 }
@@ -436,7 +436,7 @@ impl VisitMut for Expander<'_> {
     fn visit_pat_mut(&mut self, pattern: &mut Pat) {
         self.deeper(|expander| {
             if let Pat::Macro(call) = pattern
-                && let Some(Pattern(found)) = expander.expansion(&call.mac, false)
+                && let Some(ExpansionPattern(found)) = expander.expansion(&call.mac, false)
             {
                 *pattern = found;
                 expander.depth += 1;
@@ -529,9 +529,9 @@ impl Parse for Statements {
     }
 }
 
-struct Pattern(Pat);
+struct ExpansionPattern(Pat);
 
-impl Parse for Pattern {
+impl Parse for ExpansionPattern {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         Pat::parse_multi_with_leading_vert(input).map(Self)
     }

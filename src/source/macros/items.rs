@@ -21,10 +21,10 @@ const DECLARING: [&str; 11] =
     ["const", "crate", "enum", "fn", "mod", "mut", "static", "struct", "trait", "type", "union"];
 
 #[derive(Debug, Default)]
-pub(in crate::source) struct MacroItems(BTreeMap<ModuleId, Vec<Call>>);
+pub(in crate::source) struct MacroItems(BTreeMap<ModuleId, Vec<MacroCall>>);
 
 #[derive(Debug)]
-struct Call {
+struct MacroCall {
     name: String,
     words: Words,
     behind: Words,
@@ -83,14 +83,14 @@ impl MacroItems {
                 any = false;
                 behind.read(included, Some(0));
             }
-            Call { name, words, behind, unknown, any }
+            MacroCall { name, words, behind, unknown, any }
         };
         MacroItems(calls.into_iter().map(|(module, calls)| (module, calls.iter().map(&call).collect())).collect())
     }
 
     /// The macro of a call in the module that may declare an item of this name.
     pub(in crate::source) fn may_declare(&self, module: ModuleId, name: &str) -> Option<&str> {
-        let may = |call: &&Call| {
+        let may = |call: &&MacroCall| {
             let open = call.unknown || call.words.open || call.behind.open;
             call.any
                 || call.declares(name)
@@ -101,7 +101,7 @@ impl MacroItems {
 
     /// Like [`Self::may_declare`], for common names such as those of the prelude: only a certain declaration counts.
     pub(in crate::source) fn declares(&self, module: ModuleId, name: &str) -> Option<&str> {
-        let does = |call: &&Call| {
+        let does = |call: &&MacroCall| {
             let first = call.words.first.as_deref() == Some(name);
             call.declares(name) || (first && (call.behind.open || call.unknown))
         };
@@ -116,7 +116,7 @@ fn included(sources: &Sources, module: ModuleId, mac: &syn::Macro) -> Option<Tok
     if deeper_than(DEEPEST, &text).is_some() { None } else { text.parse().ok() }
 }
 
-impl Call {
+impl MacroCall {
     fn declares(&self, name: &str) -> bool {
         self.words.declared.contains(name) || self.behind.declared.contains(name)
     }

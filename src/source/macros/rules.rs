@@ -8,14 +8,14 @@ use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{ParseStream, Parser as _};
 
-type Bound = BTreeMap<String, Value>;
+type Bound = BTreeMap<String, MacroValue>;
 
 #[derive(Debug, Clone)]
-enum Value {
+enum MacroValue {
     /// A fragment, and its number of tokens.
     One(TokenStream, usize),
     /// A value per match of a repetition.
-    Many(Vec<Value>),
+    Many(Vec<MacroValue>),
 }
 
 /// Expands a call by the first matching rule. `None` if that rule or an earlier one is not supported, or the output
@@ -46,11 +46,11 @@ pub(super) fn expand(
     }
 }
 
-enum Pattern {
+enum RulePattern {
     Bind(String, String),
     /// `$( … )separator*`
-    Repeat(Repeat<Vec<Pattern>>),
-    Group(Delimiter, Vec<Pattern>),
+    Repeat(Repeat<Vec<RulePattern>>),
+    Group(Delimiter, Vec<RulePattern>),
     Token(String),
 }
 
@@ -62,7 +62,7 @@ struct Repeat<T> {
     once: bool,
 }
 
-impl Pattern {
+impl RulePattern {
     fn names<'p>(&'p self, names: &mut Vec<&'p str>) {
         match self {
             Self::Bind(name, _) => names.push(name),
@@ -92,32 +92,32 @@ fn repeat<T>(inner: T, tokens: &mut impl Iterator<Item = TokenTree>) -> Option<R
 }
 
 /// Parses a matcher; `None` if it is not supported.
-fn patterns(tokens: TokenStream) -> Option<Vec<Pattern>> {
+fn patterns(tokens: TokenStream) -> Option<Vec<RulePattern>> {
     let mut tokens = tokens.into_iter();
     let mut found = Vec::new();
     while let Some(token) = tokens.next() {
         found.push(match token {
             TokenTree::Punct(dollar) if dollar.as_char() == '$' => match tokens.next()? {
-                TokenTree::Group(group) => Pattern::Repeat(repeat(patterns(group.stream())?, &mut tokens)?),
+                TokenTree::Group(group) => RulePattern::Repeat(repeat(patterns(group.stream())?, &mut tokens)?),
                 TokenTree::Ident(name) => {
                     let (TokenTree::Punct(_), kind) = (tokens.next()?, tokens.next()?) else { return None };
-                    Pattern::Bind(name.to_string(), kind.to_string())
+                    RulePattern::Bind(name.to_string(), kind.to_string())
                 }
                 _ => return None,
             },
-            TokenTree::Group(group) => Pattern::Group(group.delimiter(), patterns(group.stream())?),
-            token => Pattern::Token(token.to_string()),
+            TokenTree::Group(group) => RulePattern::Group(group.delimiter(), patterns(group.stream())?),
+            token => RulePattern::Token(token.to_string()),
         });
     }
     Some(found)
 }
 
-fn matched(patterns: &[Pattern], tokens: TokenStream) -> Option<Bound> {
+fn matched(patterns: &[RulePattern], tokens: TokenStream) -> Option<Bound> {
     let parser = |input: ParseStream<'_>| match_all(patterns, input);
     parser.parse2(tokens).ok()
 }
 
-fn match_all(patterns: &[Pattern], input: ParseStream<'_>) -> syn::Result<Bound> {
+fn match_all(patterns: &[RulePattern], input: ParseStream<'_>) -> syn::Result<Bound> {
     let mut bound = Bound::new();
     for pattern in patterns {
         match_one(pattern, input, &mut bound)?;
@@ -125,21 +125,21 @@ fn match_all(patterns: &[Pattern], input: ParseStream<'_>) -> syn::Result<Bound>
     Ok(bound)
 }
 
-fn match_one(pattern: &Pattern, input: ParseStream<'_>, bound: &mut Bound) -> syn::Result<()> {
+fn match_one(pattern: &RulePattern, input: ParseStream<'_>, bound: &mut Bound) -> syn::Result<()> {
     match pattern {
-        Pattern::Bind(name, kind) => {
+        RulePattern::Bind(name, kind) => {
             let value = fragment(kind, input)?;
             let size = size(&value);
-            bound.insert(name.clone(), Value::One(value, size));
+            bound.insert(name.clone(), MacroValue::One(value, size));
         }
-        Pattern::Repeat(repeat) => bound.extend(match_repeat(repeat, input)),
-        Pattern::Group(delimiter, inner) => match input.parse::<TokenTree>()? {
+        RulePattern::Repeat(repeat) => bound.extend(match_repeat(repeat, input)),
+        RulePattern::Group(delimiter, inner) => match input.parse::<TokenTree>()? {
             TokenTree::Group(group) if group.delimiter() == *delimiter => {
                 bound.extend(matched(inner, group.stream()).ok_or_else(|| input.error("another macro rule"))?);
             }
             _ => return Err(input.error("another macro rule")),
         },
-        Pattern::Token(text) => {
+        RulePattern::Token(text) => {
             if input.parse::<TokenTree>()?.to_string() != *text {
                 return Err(input.error("another macro rule"));
             }
@@ -148,12 +148,13 @@ fn match_one(pattern: &Pattern, input: ParseStream<'_>, bound: &mut Bound) -> sy
     Ok(())
 }
 
-fn match_repeat(repeat: &Repeat<Vec<Pattern>>, input: ParseStream<'_>) -> Bound {
+fn match_repeat(repeat: &Repeat<Vec<RulePattern>>, input: ParseStream<'_>) -> Bound {
     let mut names = Vec::new();
     for pattern in &repeat.inner {
         pattern.names(&mut names);
     }
-    let mut all: BTreeMap<String, Vec<Value>> = names.iter().map(|name| ((*name).to_owned(), Vec::new())).collect();
+    let mut all: BTreeMap<String, Vec<MacroValue>> =
+        names.iter().map(|name| ((*name).to_owned(), Vec::new())).collect();
     let mut first = true;
     while !input.is_empty() && (first || !repeat.once) {
         let ahead = input.fork();
@@ -169,7 +170,7 @@ fn match_repeat(repeat: &Repeat<Vec<Pattern>>, input: ParseStream<'_>) -> Bound 
             all.entry(name).or_default().push(value);
         }
     }
-    all.into_iter().map(|(name, values)| (name, Value::Many(values))).collect()
+    all.into_iter().map(|(name, values)| (name, MacroValue::Many(values))).collect()
 }
 
 fn is_next(input: ParseStream<'_>, wanted: &TokenTree) -> bool {
@@ -255,11 +256,11 @@ impl Transcriber<'_> {
                         written.extend([TokenTree::Ident(Ident::new(self.krate, self.span))]);
                     }
                     TokenTree::Ident(name) => match bound.get(&name.to_string()) {
-                        Some(Value::One(value, size)) => {
+                        Some(MacroValue::One(value, size)) => {
                             self.spend(*size)?;
                             written.extend(value.clone());
                         }
-                        Some(Value::Many(_)) => return None,
+                        Some(MacroValue::Many(_)) => return None,
                         // A metavariable of a macro that the body declares.
                         None => written.extend([TokenTree::Punct(dollar), TokenTree::Ident(name)]),
                     },
@@ -288,17 +289,17 @@ impl Transcriber<'_> {
         let mut used = Vec::new();
         names(repeat.inner.clone(), &mut used);
         let times = used.iter().filter_map(|name| match bound.get(name)? {
-            Value::Many(values) => Some(values.len()),
-            Value::One(..) => None,
+            MacroValue::Many(values) => Some(values.len()),
+            MacroValue::One(..) => None,
         });
         let mut written = TokenStream::new();
         for position in 0..times.min()? {
             if position > 0 {
                 written.extend(repeat.separator.clone());
             }
-            let at = |(name, value): (&String, &Value)| match value {
-                Value::Many(values) => values.get(position).map(|value| (name.clone(), value.clone())),
-                one @ Value::One(..) => Some((name.clone(), one.clone())),
+            let at = |(name, value): (&String, &MacroValue)| match value {
+                MacroValue::Many(values) => values.get(position).map(|value| (name.clone(), value.clone())),
+                one @ MacroValue::One(..) => Some((name.clone(), one.clone())),
             };
             // Keep only the used names, to avoid copying unrelated long lists.
             let bound: Bound = bound.iter().filter(|(name, _)| used.contains(name)).filter_map(at).collect();

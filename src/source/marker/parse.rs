@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::scan::{ScanError, Scanner, Token, Wrong};
-use super::{ArgumentType, MarkerDefinition, Value};
+use super::{ArgumentType, MarkerDefinition, MarkerValue};
 
 /// Expected after the name of an argument.
 pub(super) const EQUALS: &str = "equals";
@@ -18,13 +18,19 @@ pub(super) fn split(text: &str) -> (&str, &str) {
 }
 
 /// Parses the arguments of a marker text (after its `+`). Error offsets are relative to `text`.
-pub(super) fn arguments(definition: &MarkerDefinition, text: &str) -> Result<BTreeMap<&'static str, Value>, ScanError> {
+pub(super) fn arguments(
+    definition: &MarkerDefinition,
+    text: &str,
+) -> Result<BTreeMap<&'static str, MarkerValue>, ScanError> {
     let start = if text.contains('=') { split(text).1.len() + 1 } else { text.len() };
     let read = named(definition, &mut Scanner::new(&text[start..]));
     read.map_err(|error| ScanError { offset: error.offset + start, ..error })
 }
 
-fn named(definition: &MarkerDefinition, scanner: &mut Scanner<'_>) -> Result<BTreeMap<&'static str, Value>, ScanError> {
+fn named(
+    definition: &MarkerDefinition,
+    scanner: &mut Scanner<'_>,
+) -> Result<BTreeMap<&'static str, MarkerValue>, ScanError> {
     let mut values = BTreeMap::new();
     let mut more = scanner.peek().is_some();
     while more {
@@ -47,13 +53,13 @@ fn named(definition: &MarkerDefinition, scanner: &mut Scanner<'_>) -> Result<BTr
     }
 }
 
-fn value(kind: ArgumentType, scanner: &mut Scanner<'_>) -> Result<Value, ScanError> {
+fn value(kind: ArgumentType, scanner: &mut Scanner<'_>) -> Result<MarkerValue, ScanError> {
     match kind {
-        ArgumentType::Text => string(scanner).map(Value::Text),
-        ArgumentType::Texts => strings(scanner).map(Value::Texts),
+        ArgumentType::Text => string(scanner).map(MarkerValue::Text),
+        ArgumentType::Texts => strings(scanner).map(MarkerValue::Texts),
         ArgumentType::Bool => {
             scanner.expect(&Token::Ident, "true or false")?;
-            scanner.token_text().parse().map(Value::Bool).map_err(|_| scanner.unexpected("true or false"))
+            scanner.token_text().parse().map(MarkerValue::Bool).map_err(|_| scanner.unexpected("true or false"))
         }
         ArgumentType::Int => {
             let sign = if scanner.peek() == Some('-') { "-" } else { "" };
@@ -66,7 +72,7 @@ fn value(kind: ArgumentType, scanner: &mut Scanner<'_>) -> Result<Value, ScanErr
                 return Err(scanner.wrong(Wrong::OctalDigit(digit)));
             }
             let text = format!("{sign}{digits}");
-            text.parse().map(Value::Int).map_err(|_| scanner.unexpected("integer"))
+            text.parse().map(MarkerValue::Int).map_err(|_| scanner.unexpected("integer"))
         }
     }
 }

@@ -9,12 +9,12 @@ use super::super::macros::MacroItems;
 use super::super::namespace::Namespace;
 use super::super::sources::{ItemRef, ModuleId, Sources, index};
 use super::import::{Import, flatten};
-use super::names::{Binding, Def, Names, Precedence, Scopes, Visible};
+use super::names::{Def, ModuleNames, NameBinding, Precedence, Scopes, Visible};
 use super::walk::{extern_crate, is_anchor};
 
 impl Scopes {
     pub(in super::super) fn build(sources: &Sources) -> Self {
-        let names = vec![Names::new(); sources.modules.len()];
+        let names = vec![ModuleNames::new(); sources.modules.len()];
         let mut scopes = Self { names, macro_items: MacroItems::of(sources), ..Self::default() };
         let mut imports = Vec::new();
         for (position, data) in sources.items.iter().enumerate() {
@@ -56,7 +56,7 @@ impl Scopes {
             for binding in name.into_iter().flatten().flatten().filter(|binding| binding.precedence == Precedence::Glob)
             {
                 let why = format!("cannot resolve `use {}`", import.path.join("::"));
-                *binding = Binding::item(Def::Ambiguous(why.into()), binding.visible);
+                *binding = NameBinding::item(Def::Ambiguous(why.into()), binding.visible);
                 closed = true;
             }
         }
@@ -82,7 +82,7 @@ impl Scopes {
             Item::Mod(item) => (&item.ident, &item.vis, &[Types]),
             Item::Macro(item) => {
                 if let Some(name) = &item.ident {
-                    self.bind(module, &ident(name), Macros, Binding::item(Def::Item(id), Visible::Everywhere));
+                    self.bind(module, &ident(name), Macros, NameBinding::item(Def::Item(id), Visible::Everywhere));
                 }
                 return;
             }
@@ -100,7 +100,7 @@ impl Scopes {
                 };
                 if let Some(def) = def.filter(|_| name != "_") {
                     let visible = self.visible(sources, module, &item.vis);
-                    self.bind(module, &name, Types, Binding::item(def.clone(), visible));
+                    self.bind(module, &name, Types, NameBinding::item(def.clone(), visible));
                     if sources[module].parent.is_none() {
                         self.extern_crates.insert((krate, name), def);
                     }
@@ -151,13 +151,13 @@ impl Scopes {
         {
             let def = Def::Member(id, derived.as_str().into());
             for namespace in [Types, Values] {
-                let binding = Binding { precedence: Precedence::Glob, ..Binding::item(def.clone(), visible) };
+                let binding = NameBinding { precedence: Precedence::Glob, ..NameBinding::item(def.clone(), visible) };
                 self.bind(module, &derived, namespace, binding);
             }
         }
         let def = data.child.map_or(Def::Item(id), Def::Module);
         for namespace in namespaces {
-            self.bind(module, &ident(name), *namespace, Binding::item(def.clone(), visible));
+            self.bind(module, &ident(name), *namespace, NameBinding::item(def.clone(), visible));
         }
     }
 

@@ -9,8 +9,8 @@ use super::super::ident::ident;
 use super::super::namespace::Namespace;
 use super::super::prelude::{is_primitive, prelude};
 use super::super::sources::{ModuleId, Sources};
-use super::names::{Binding, Def, ForeignGlob, Precedence, Scopes, Visible, sees};
-use super::walk::{Failure, extern_crate, is_anchor};
+use super::names::{Def, ForeignGlob, NameBinding, Precedence, Scopes, Visible, sees};
+use super::walk::{ResolveFailure, extern_crate, is_anchor};
 
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each field is set by the import")]
@@ -47,8 +47,8 @@ impl Scopes {
                 Some(path) if !self.hides_crate(import) => Def::Foreign(Rc::clone(path)),
                 _ => match self.walk(sources, import.base, &import.path, import.leading_colon, namespace) {
                     Ok(def) => def,
-                    Err(Failure::Ambiguous(why, _)) => Def::Ambiguous(why),
-                    Err(Failure::Missing(..) | Failure::Other(_)) => continue,
+                    Err(ResolveFailure::Ambiguous(why, _)) => Def::Ambiguous(why),
+                    Err(ResolveFailure::Missing(..) | ResolveFailure::Other(_)) => continue,
                 },
             };
             import.found = true;
@@ -64,7 +64,7 @@ impl Scopes {
             };
             let def = if import.conditional { if_present(sources, import, &name, namespace, def) } else { def };
             let (visible, conditional) = (import.visible, import.conditional);
-            let binding = Binding { def, visible, precedence, import: Some(import.index), conditional };
+            let binding = NameBinding { def, visible, precedence, import: Some(import.index), conditional };
             changed |= self.bind(import.module, &name, namespace, binding);
         }
         changed
@@ -149,7 +149,7 @@ impl Scopes {
             def = if_present(sources, import, name, namespace, def);
         }
         let (visible, precedence, conditional) = (import.visible, Precedence::Glob, import.conditional);
-        let binding = Binding { def, visible, precedence, import: Some(import.index), conditional };
+        let binding = NameBinding { def, visible, precedence, import: Some(import.index), conditional };
         self.bind(import.module, name, namespace, binding)
     }
 

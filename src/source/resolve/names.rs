@@ -34,7 +34,7 @@ pub(in crate::source) enum Precedence {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::source) struct Binding {
+pub(in crate::source) struct NameBinding {
     pub(in crate::source) def: Def,
     pub(in crate::source) visible: Visible,
     pub(in crate::source) precedence: Precedence,
@@ -44,7 +44,7 @@ pub(in crate::source) struct Binding {
     pub(in crate::source) conditional: bool,
 }
 
-pub(in crate::source) type Names = BTreeMap<Rc<str>, [Option<Binding>; 3]>;
+pub(in crate::source) type ModuleNames = BTreeMap<Rc<str>, [Option<NameBinding>; 3]>;
 
 #[derive(Debug)]
 pub(in crate::source) struct ForeignGlob {
@@ -57,7 +57,7 @@ pub(in crate::source) struct ForeignGlob {
 
 #[derive(Debug, Default)]
 pub(in crate::source) struct Scopes {
-    pub(in crate::source) names: Vec<Names>,
+    pub(in crate::source) names: Vec<ModuleNames>,
     /// Glob imports from other crates, by module.
     pub(in crate::source) foreign_globs: BTreeMap<ModuleId, BTreeMap<Rc<[String]>, ForeignGlob>>,
     /// The names of all named imports, resolved or not.
@@ -73,7 +73,7 @@ pub(in crate::source) struct Scopes {
     pub(in crate::source) namesakes: BTreeSet<(ModuleId, Rc<str>)>,
 }
 
-impl Binding {
+impl NameBinding {
     pub(in crate::source) fn item(def: Def, visible: Visible) -> Self {
         Self { def, visible, precedence: Precedence::Explicit, import: None, conditional: false }
     }
@@ -86,11 +86,11 @@ impl Scopes {
         module: ModuleId,
         name: &str,
         namespace: Namespace,
-    ) -> Option<&Binding> {
+    ) -> Option<&NameBinding> {
         let names = self.names[module.0 as usize].get(name);
         let binding = names.and_then(|names| names[namespace as usize].as_ref());
         // An outline has only modules. Under an unknown cfg, the rest of the file may declare the same name.
-        let certain = |binding: &Binding| match binding.def {
+        let certain = |binding: &NameBinding| match binding.def {
             Def::Module(found) => sources[found].unknown_cfg.is_none(),
             _ => false,
         };
@@ -106,7 +106,7 @@ impl Scopes {
         module: ModuleId,
         name: &str,
         namespace: Namespace,
-        mut new: Binding,
+        mut new: NameBinding,
     ) -> bool {
         let names = &mut self.names[module.0 as usize];
         if !names.contains_key(name) {
@@ -118,12 +118,12 @@ impl Scopes {
             if old.precedence > new.precedence {
                 let hides = old.conditional && old.def != new.def && old.import != new.import;
                 if hides {
-                    *old = Binding { def: unclear(), import: None, conditional: false, ..old.clone() };
+                    *old = NameBinding { def: unclear(), import: None, conditional: false, ..old.clone() };
                 }
                 return hides;
             }
             if old.precedence < new.precedence && new.conditional && old.def != new.def && old.import != new.import {
-                new = Binding { def: unclear(), import: None, conditional: false, ..new };
+                new = NameBinding { def: unclear(), import: None, conditional: false, ..new };
             }
             if old.precedence == new.precedence && (old.import.is_none() || old.import != new.import) {
                 if old.def == new.def {

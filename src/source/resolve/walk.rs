@@ -9,9 +9,9 @@ use super::super::ident::crate_name;
 use super::super::namespace::Namespace;
 use super::super::package::CrateId;
 use super::super::sources::{ItemRef, ModuleId, Sources};
-use super::names::{Binding, Def, Precedence, Scopes};
+use super::names::{Def, NameBinding, Precedence, Scopes};
 
-pub(in crate::source) enum Failure {
+pub(in crate::source) enum ResolveFailure {
     /// The module does not declare the segment at this position.
     Missing(ModuleId, usize),
     Ambiguous(Rc<str>, usize),
@@ -26,7 +26,7 @@ impl Scopes {
         path: &[String],
         leading_colon: bool,
         namespace: Namespace,
-    ) -> Result<Def, Failure> {
+    ) -> Result<Def, ResolveFailure> {
         let krate = sources[module].krate;
         let space = |at: usize| if at + 1 == path.len() { namespace } else { Namespace::Types };
         let root = sources[krate].root;
@@ -49,7 +49,7 @@ impl Scopes {
                 while path.get(at).is_some_and(|part| part == "super") {
                     let parent = sources[of].parent;
                     of = parent.ok_or_else(|| {
-                        Failure::Other(
+                        ResolveFailure::Other(
                             "too many leading `super`: there are no modules above the crate root".to_string(),
                         )
                     })?;
@@ -57,10 +57,10 @@ impl Scopes {
                 }
                 Def::Module(of)
             }
-            "Self" => return Err(Failure::Other("`Self` is only valid in an `impl`".to_string())),
+            "Self" => return Err(ResolveFailure::Other("`Self` is only valid in an `impl`".to_string())),
             name => {
                 let alone = path.len() == 1;
-                self.first_segment(sources, module, name, space(0), alone).ok_or(Failure::Missing(module, 0))?
+                self.first_segment(sources, module, name, space(0), alone).ok_or(ResolveFailure::Missing(module, 0))?
             }
         };
         while at < path.len() {
@@ -68,7 +68,9 @@ impl Scopes {
             def = match def {
                 Def::Module(of) => match self.get(sources, of, name, space(at)) {
                     Some(binding) => binding.def.clone(),
-                    None => self.in_foreign_glob(sources, of, name, space(at)).ok_or(Failure::Missing(of, at))?,
+                    None => {
+                        self.in_foreign_glob(sources, of, name, space(at)).ok_or(ResolveFailure::Missing(of, at))?
+                    }
                 },
                 Def::Item(item) if at + 1 == path.len() => Def::Member(item, name.as_str().into()),
                 Def::Foreign(prefix) => {
@@ -77,14 +79,14 @@ impl Scopes {
                     Def::Foreign(prefix.iter().chain(rest).cloned().collect())
                 }
                 Def::Item(_) | Def::Member(..) => {
-                    return Err(Failure::Other(format!("`{}` is not a module", path[at - 1])));
+                    return Err(ResolveFailure::Other(format!("`{}` is not a module", path[at - 1])));
                 }
-                Def::Ambiguous(why) => return Err(Failure::Ambiguous(why, at - 1)),
+                Def::Ambiguous(why) => return Err(ResolveFailure::Ambiguous(why, at - 1)),
             };
             at += 1;
         }
         match def {
-            Def::Ambiguous(why) => Err(Failure::Ambiguous(why, at - 1)),
+            Def::Ambiguous(why) => Err(ResolveFailure::Ambiguous(why, at - 1)),
             def => Ok(def),
         }
     }
@@ -125,7 +127,7 @@ impl Scopes {
     }
 
     /// Returns true if the binding is a macro or function: a longer path then begins with the crate of the same name.
-    pub(in crate::source) fn is_namesake(&self, module: ModuleId, name: &str, binding: &Binding) -> bool {
+    pub(in crate::source) fn is_namesake(&self, module: ModuleId, name: &str, binding: &NameBinding) -> bool {
         binding.precedence == Precedence::Possible && self.namesakes.contains(&(module, Rc::from(name)))
     }
 

@@ -50,7 +50,7 @@ pub struct Outcome {
 pub fn sources(text: &str) -> Outcome {
     let files = package(text);
     let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
-    let request = engine::Request { engine: Engine::Static, ..engine::Request::default() };
+    let request = engine::EngineRequest { engine: Engine::Static, ..engine::EngineRequest::default() };
     let crds = engine::crds(&mut tree, &request, &mut found, &mut |_| {}).crds;
     for crd in &crds {
         found.extend(structural::check(crd));

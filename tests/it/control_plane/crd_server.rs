@@ -434,7 +434,7 @@ fn merge(value: &mut Value, patch: Value) {
 }
 
 fn of_value(crd: Value) -> Crd {
-    crd::merge(crd::Definition::split(crd, None)).0.pop().unwrap()
+    crd::merge(crd::CrdDefinition::split(crd, None)).0.pop().unwrap()
 }
 
 fn thing(spec: &Value) -> Crd {

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use memcached_sdk::k8s;
-use memcached_sdk::rbac::derive::{self, Doubt, Question};
+use memcached_sdk::rbac::derive::{self, DerivationQuestion, Doubt};
 use memcached_sdk::rbac::environment::Environment;
-use memcached_sdk::rbac::{RequestScope, Target, Usage};
+use memcached_sdk::rbac::{RbacTarget, RbacUsage, RequestScope};
 use memcached_sdk::source::{FeatureSelection, Pending};
 
 /// Verb, resource, scope, `file:line`.
@@ -102,11 +102,11 @@ fn rows(text: &str) -> impl Iterator<Item = Row> {
     })
 }
 
-fn row(usage: &Usage) -> Row {
+fn row(usage: &RbacUsage) -> Row {
     let target = match &usage.permission.target {
-        Target::Resource { group, resource, .. } if group.is_empty() => resource.clone(),
-        Target::Resource { group, resource, .. } => format!("{group}/{resource}"),
-        Target::Url(url) => url.clone(),
+        RbacTarget::Resource { group, resource, .. } if group.is_empty() => resource.clone(),
+        RbacTarget::Resource { group, resource, .. } => format!("{group}/{resource}"),
+        RbacTarget::Url(url) => url.clone(),
     };
     let scope = match usage.scope {
         RequestScope::Cluster => "cluster",
@@ -121,9 +121,9 @@ fn place(origin: &memcached_sdk::diagnostic::Origin) -> String {
     format!("{}:{}", origin.path, origin.line_column().0)
 }
 
-fn read(root: &Path, package: &Path) -> (Vec<Usage>, Vec<Doubt>) {
+fn read(root: &Path, package: &Path) -> (Vec<RbacUsage>, Vec<Doubt>) {
     let (mut tree, _) = k8s::load_below(root, package, &FeatureSelection::default(), &Pending::default()).unwrap();
-    let question = Question { environment: Environment::below(root), ..Question::default() };
+    let question = DerivationQuestion { environment: Environment::below(root), ..DerivationQuestion::default() };
     let ((usages, doubts), _) = tree.settle(|tree| derive::uses_of(tree, &question));
     (usages, doubts)
 }

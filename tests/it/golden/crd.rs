@@ -15,7 +15,7 @@ const MANIFEST: &str =
     "[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\nschemars = \"1\"\nserde = \"1\"\n";
 
 pub(super) fn crds(tree: &mut SourceTree) -> (Vec<Crd>, Diagnostics) {
-    let request = engine::Request { engine: Engine::Static, ..engine::Request::default() };
+    let request = engine::EngineRequest { engine: Engine::Static, ..engine::EngineRequest::default() };
     let mut found = Diagnostics::default();
     let answer = engine::crds(tree, &request, &mut found, &mut |_| {});
     (answer.crds, found)

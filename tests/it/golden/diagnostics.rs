@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use memcached_sdk::crd::conversion::{self, Conversions, Converted};
-use memcached_sdk::crd::fix::{self, Fix, Fixable};
+use memcached_sdk::crd::fix::{self, CrdFix, Fixable};
 use memcached_sdk::crd::{self, structural};
 use memcached_sdk::diagnostic::{Code, Severity};
 use memcached_sdk::k8s;
@@ -56,7 +56,7 @@ fn check(file: &Path) {
     found.extend(conversion::check(&of_types, &markers, &converted));
     for crd in of_types {
         let (crd, fixes) = fix::fix(crd, &wanted);
-        found.extend(fixes.iter().map(Fix::done).collect());
+        found.extend(fixes.iter().map(CrdFix::done).collect());
         found.extend(fix::advice(&crd));
         found.extend(structural::check(&crd));
     }
@@ -302,7 +302,7 @@ fn a_key_that_no_schema_has() {
     let version = serde_json::json!({ "name": "v1", "storage": true, "schema": { "openAPIV3Schema": schema } });
     let names = serde_json::json!({ "kind": "Thing", "plural": "things", "singular": "thing" });
     let spec = serde_json::json!({ "group": "example.com", "names": names, "versions": [version] });
-    let crd = crd::merge(crd::Definition::split(serde_json::json!({ "spec": spec }), None)).0.pop().unwrap();
+    let crd = crd::merge(crd::CrdDefinition::split(serde_json::json!({ "spec": spec }), None)).0.pop().unwrap();
     golden(Code::UnknownSchemaKey, &structural::check(&crd).render(false));
 }
 

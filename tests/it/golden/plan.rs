@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use memcached_sdk::edit::EditError;
-use memcached_sdk::plan::apply::{ApplyError, Change, Mode, apply, differs};
+use memcached_sdk::plan::apply::{ApplyError, FileChange, Mode, apply, differs};
 use memcached_sdk::plan::{Draft, IfExists, Plan, RelPath};
 
 use crate::random::Random;
@@ -15,7 +15,7 @@ fn path(text: &str) -> RelPath {
     RelPath::new(text).unwrap()
 }
 
-fn write(root: &Path, mode: Mode, plan: &Plan) -> Result<Vec<Change>, ApplyError> {
+fn write(root: &Path, mode: Mode, plan: &Plan) -> Result<Vec<FileChange>, ApplyError> {
     apply(plan, root, mode, &mut |_| Ok(()))
 }
 
@@ -87,7 +87,7 @@ fn project() -> tempfile::TempDir {
 fn the_plan_becomes_true_and_a_second_run_changes_nothing() {
     let root = project();
     let plan = command(root.path());
-    let shown = |changes: Vec<Change>| -> Vec<String> {
+    let shown = |changes: Vec<FileChange>| -> Vec<String> {
         changes.iter().map(|change| format!("{} {}", change.kind.as_str(), change.path)).collect()
     };
     let expected = [

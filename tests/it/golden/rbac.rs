@@ -6,7 +6,7 @@ use std::process::Command;
 
 use memcached_sdk::k8s;
 use memcached_sdk::rbac::role::{self, Roles};
-use memcached_sdk::rbac::{Permission, PolicyRule, Target};
+use memcached_sdk::rbac::{Permission, PolicyRule, RbacTarget};
 use memcached_sdk::source::SourceTree;
 use memcached_sdk::yaml;
 use serde_json::{Value, json};
@@ -163,17 +163,17 @@ fn roles_allow_exactly_what_random_markers_say() {
 /// Requests that use the names of random markers, and names outside them.
 fn requests() -> Vec<Permission> {
     let verbs = ["get", "list", "create", "other"];
-    let mut targets: Vec<Target> =
-        ["/metrics", "/healthz", "/healthz/etcd", "/other"].map(|url| Target::Url(url.to_owned())).into();
+    let mut targets: Vec<RbacTarget> =
+        ["/metrics", "/healthz", "/healthz/etcd", "/other"].map(|url| RbacTarget::Url(url.to_owned())).into();
     for group in ["", "apps", "cache.example.com", "other"] {
         for resource in ["pods", "pods/log", "deployments", "deployments/scale", "other", "other/scale"] {
             for name in [None, Some("one"), Some("two"), Some("other")] {
                 let name = name.map(str::to_owned);
-                targets.push(Target::Resource { group: group.to_owned(), resource: resource.to_owned(), name });
+                targets.push(RbacTarget::Resource { group: group.to_owned(), resource: resource.to_owned(), name });
             }
         }
     }
-    let each = |target: Target| verbs.map(|verb| Permission { target: target.clone(), verb: verb.to_owned() });
+    let each = |target: RbacTarget| verbs.map(|verb| Permission { target: target.clone(), verb: verb.to_owned() });
     targets.into_iter().flat_map(each).collect()
 }
 
@@ -455,7 +455,7 @@ fn rule_of(groups: &str, resources: &str, names: &str, urls: &str, verbs: &str) 
 
 #[test]
 fn a_rule_allows_what_the_authorizer_allows() {
-    let deployment = |resource: &str, name: Option<&str>| Target::Resource {
+    let deployment = |resource: &str, name: Option<&str>| RbacTarget::Resource {
         group: "apps".to_owned(),
         resource: resource.to_owned(),
         name: name.map(str::to_owned),
@@ -473,11 +473,11 @@ fn a_rule_allows_what_the_authorizer_allows() {
         (rule_of("apps", "deployments", "one", "", "get"), &deployment("deployments", Some("one")), "get", true),
         (rule_of("apps", "deployments", "one", "", "get"), &deployment("deployments", Some("two")), "get", false),
         (rule_of("apps", "deployments", "one", "", "list"), &all, "list", false),
-        (rule_of("", "", "", "/metrics", "get"), &Target::Url("/metrics".to_owned()), "get", true),
-        (rule_of("", "", "", "/metrics", "get"), &Target::Url("/metrics/x".to_owned()), "get", false),
-        (rule_of("", "", "", "/healthz/*", "get"), &Target::Url("/healthz/etcd".to_owned()), "get", true),
-        (rule_of("", "", "", "*", "get"), &Target::Url("/version".to_owned()), "get", true),
-        (rule_of("*", "*", "", "", "get"), &Target::Url("/version".to_owned()), "get", false),
+        (rule_of("", "", "", "/metrics", "get"), &RbacTarget::Url("/metrics".to_owned()), "get", true),
+        (rule_of("", "", "", "/metrics", "get"), &RbacTarget::Url("/metrics/x".to_owned()), "get", false),
+        (rule_of("", "", "", "/healthz/*", "get"), &RbacTarget::Url("/healthz/etcd".to_owned()), "get", true),
+        (rule_of("", "", "", "*", "get"), &RbacTarget::Url("/version".to_owned()), "get", true),
+        (rule_of("*", "*", "", "", "get"), &RbacTarget::Url("/version".to_owned()), "get", false),
     ] {
         let permission = Permission::new(target.clone(), verb);
         assert_eq!(rule.grants(&permission), expected, "{rule:?} {permission:?}");

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use memcached_sdk::diagnostic::Diagnostics;
 use memcached_sdk::rbac::audit::{self, Relevant, Verification};
-use memcached_sdk::rbac::declared::{Grant, Home, Manifests};
-use memcached_sdk::rbac::lint::Comparison;
+use memcached_sdk::rbac::declared::{Grant, Home, RoleManifests};
+use memcached_sdk::rbac::lint::RoleComparison;
 
 use crate::random::Random;
 
@@ -140,7 +140,7 @@ fn any_bytes_are_roles_or_a_line_that_is_wrong() {
     for seed in 0..ROUNDS {
         let mut bytes = whole.clone();
         change(&mut bytes, &mut Random(seed));
-        let mut manifests = Manifests::default();
+        let mut manifests = RoleManifests::default();
         match manifests.read("roles.yaml", &bytes) {
             Ok(()) => {
                 read += 1;
@@ -160,7 +160,7 @@ fn any_bytes_are_roles_or_a_line_that_is_wrong() {
 
 fn findings(grants: &[Grant]) -> Diagnostics {
     let home = Home::default();
-    let comparison = Comparison {
+    let comparison = RoleComparison {
         usages: &[],
         doubts: &[],
         grants,
@@ -181,7 +181,7 @@ fn the_line_that_is_wrong_is_named() {
         (b"a: 1\n---\nb: {{ .Values.x }}\n", "`f.yaml:3` is not valid YAML: "),
         (b"a: 1\n---\n\xff\n", "`f.yaml:3` is no text in UTF-8"),
     ] {
-        let problem = Manifests::default().read("f.yaml", text).unwrap_err();
+        let problem = RoleManifests::default().read("f.yaml", text).unwrap_err();
         assert!(problem.message.starts_with(message), "{problem}");
     }
 }

@@ -7,7 +7,7 @@ use memcached_sdk::diagnostic::{Diagnostic, Diagnostics};
 use memcached_sdk::k8s;
 use memcached_sdk::rbac::derive::{self, propose};
 use memcached_sdk::rbac::scope::OperatorScope;
-use memcached_sdk::rbac::{RequestScope, Target, Usage};
+use memcached_sdk::rbac::{RbacTarget, RbacUsage, RequestScope};
 use memcached_sdk::yaml;
 
 use crate::sandbox::Sandbox;
@@ -91,7 +91,7 @@ version = \"0.1.0\"
 dependencies = [\"helper\", \"k8s-openapi\", \"kube\", \"kube-coordinate\", \"kube-leader-election\", \"kube-lease-manager\", \"kubert\"]
 ";
 
-pub(super) fn derived(text: &str) -> (Vec<Usage>, Diagnostics) {
+pub(super) fn derived(text: &str) -> (Vec<RbacUsage>, Diagnostics) {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("src")).unwrap();
     std::fs::write(dir.path().join("Cargo.toml"), MANIFEST).unwrap();
@@ -100,7 +100,7 @@ pub(super) fn derived(text: &str) -> (Vec<Usage>, Diagnostics) {
     read(dir.path())
 }
 
-fn read(dir: &Path) -> (Vec<Usage>, Diagnostics) {
+fn read(dir: &Path) -> (Vec<RbacUsage>, Diagnostics) {
     let (mut tree, mut diagnostics) = k8s::load_with(dir, &Default::default(), &Default::default()).unwrap();
     let ((usages, doubts), read) = tree.settle(derive::uses);
     diagnostics.extend(doubts.iter().map(Diagnostic::from).collect());
@@ -109,14 +109,14 @@ fn read(dir: &Path) -> (Vec<Usage>, Diagnostics) {
     (usages, diagnostics)
 }
 
-fn show(usages: &[Usage], diagnostics: &Diagnostics) -> String {
+fn show(usages: &[RbacUsage], diagnostics: &Diagnostics) -> String {
     let mut out = String::new();
     for usage in usages {
         let (line, column) = usage.origin.line_column();
         let target = match &usage.permission.target {
-            Target::Resource { group, resource, .. } if group.is_empty() => resource.clone(),
-            Target::Resource { group, resource, .. } => format!("{group}/{resource}"),
-            Target::Url(url) => url.clone(),
+            RbacTarget::Resource { group, resource, .. } if group.is_empty() => resource.clone(),
+            RbacTarget::Resource { group, resource, .. } => format!("{group}/{resource}"),
+            RbacTarget::Url(url) => url.clone(),
         };
         let scope = match &usage.scope {
             RequestScope::Cluster => "cluster".to_owned(),

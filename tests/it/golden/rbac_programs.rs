@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use memcached_sdk::rbac::Target;
+use memcached_sdk::rbac::RbacTarget;
 
 use super::rbac_derive::derived;
 use crate::random::Random;
@@ -453,7 +453,7 @@ fn judge(program: &Program) -> Result<Verdict, String> {
     let (usages, diagnostics) = derived(&program.text);
     let mut found = BTreeSet::new();
     for usage in &usages {
-        let Target::Resource { resource, .. } = &usage.permission.target else { continue };
+        let RbacTarget::Resource { resource, .. } = &usage.permission.target else { continue };
         found.insert((usage.permission.verb.as_str(), resource.as_str()));
     }
     let wanted: BTreeSet<_> = program.request.into_iter().collect();

@@ -245,3 +245,42 @@ fn every_crate_is_known_to_its_rooms_alone() {
     }
     assert!(wrong.is_empty() && listed.len() == found.len(), "not so in the list:\n{wrong}");
 }
+
+/// The types that a file defines outside functions and unit tests.
+fn types(items: &[syn::Item], found: &mut Vec<String>) {
+    for item in items.iter().filter(|item| !is_test(item)) {
+        let name = match item {
+            syn::Item::Struct(item) => &item.ident,
+            syn::Item::Enum(item) => &item.ident,
+            syn::Item::Trait(item) => &item.ident,
+            syn::Item::Type(item) => &item.ident,
+            syn::Item::Union(item) => &item.ident,
+            syn::Item::Mod(syn::ItemMod { content: Some((_, items)), .. }) => {
+                types(items, found);
+                continue;
+            }
+            _ => continue,
+        };
+        found.push(name.to_string());
+    }
+}
+
+#[test]
+fn a_type_has_a_name_of_its_own_in_its_crate() {
+    for sources in ["src"] {
+        let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (path, text) in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(sources)) {
+            if !path.ends_with(".rs") || path.ends_with("tests.rs") || path.contains("/tests/") {
+                continue;
+            }
+            let mut found = Vec::new();
+            types(&syn::parse_file(&text).unwrap().items, &mut found);
+            for name in found {
+                places.entry(name).or_default().push(path.clone());
+            }
+        }
+        assert!(places.len() > 100, "{sources} was not read");
+        let shared: Vec<_> = places.iter().filter(|(_, files)| files.len() > 1).collect();
+        assert!(shared.is_empty(), "several types of {sources} have one name: {shared:?}");
+    }
+}

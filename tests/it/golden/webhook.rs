@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use memcached_sdk::webhook::{self, Webhooks};
+use memcached_sdk::webhook::{self, WebhookManifests};
 use memcached_sdk::yaml;
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ fn controller_gen_writes_the_same_file() {
 /// The generated file for packages of Rust, and the findings as `severity code line:column: message`.
 fn generate(packages: &[String]) -> (String, String) {
     let mut findings = String::new();
-    let mut all: Vec<Webhooks> = Vec::new();
+    let mut all: Vec<WebhookManifests> = Vec::new();
     let mut say = |found: memcached_sdk::diagnostic::Diagnostics| {
         for diagnostic in &found {
             let (line, column) = diagnostic.origin.as_ref().unwrap().line_column();

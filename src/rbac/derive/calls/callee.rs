@@ -2,19 +2,19 @@
 
 use syn::{Expr, ExprPath, Item};
 
-use super::super::foreign::{Foreign, Kube};
-use super::super::frame::Frame;
+use super::super::foreign::{ForeignType, Kube};
+use super::super::frame::CallFrame;
 use super::super::index::FunctionId;
 use super::super::lower::NameScope;
-use super::super::read::Reader;
+use super::super::read::FunctionReader;
 use super::super::table;
 use super::super::types::Ty;
 use super::Callee;
 use crate::rbac::RequestScope;
 use crate::source::{ItemRef, Namespace, Resolution};
 
-impl Reader<'_> {
-    pub(in crate::rbac::derive) fn path(&mut self, frame: &mut Frame, path: &ExprPath, expected: &Ty) -> Ty {
+impl FunctionReader<'_> {
+    pub(in crate::rbac::derive) fn path(&mut self, frame: &mut CallFrame, path: &ExprPath, expected: &Ty) -> Ty {
         match self.callee(frame, path) {
             Callee::Local(ty) => ty,
             Callee::Free(id) => self.function_value(frame, id, None, path, expected),
@@ -32,10 +32,12 @@ impl Reader<'_> {
                     _ => Ty::Unknown,
                 }
             }
-            Callee::Foreign(path) if table::foreign(&path) == table::Foreign::Fails => Ty::Never,
+            Callee::Foreign(path) if table::foreign(&path) == table::ForeignEffect::Fails => Ty::Never,
             // A function of kube that is handed over makes its requests where it is called.
             Callee::Foreign(path) if table::is_function(&path) => Ty::Path(path.into()),
-            Callee::Foreign(path) if Foreign::at(&path) == Foreign::Kube(Kube::Cluster) => Ty::kube(Kube::Cluster),
+            Callee::Foreign(path) if ForeignType::at(&path) == ForeignType::Kube(Kube::Cluster) => {
+                Ty::kube(Kube::Cluster)
+            }
             Callee::Foreign(_) | Callee::Unknown => Ty::Unknown,
         }
     }
@@ -59,7 +61,7 @@ impl Reader<'_> {
     /// A function that is not called here: with type arguments, or without type parameters, it is as good as called.
     fn function_value(
         &mut self,
-        frame: &Frame,
+        frame: &CallFrame,
         id: FunctionId,
         itself: Option<Ty>,
         path: &ExprPath,
@@ -89,21 +91,21 @@ impl Reader<'_> {
             return declared;
         }
         self.types.depth += 1;
-        let mut frame = Frame::of(scope);
+        let mut frame = CallFrame::of(scope);
         let found = self.expr(&mut frame, value, &declared);
         self.types.depth -= 1;
         declared.refine(&self.resolve(&found))
     }
 
     /// The trait in front of the name of a function: `<Cluster as Store<Pod>>::api`.
-    pub(super) fn named_trait(&mut self, frame: &Frame, path: &ExprPath) -> Option<Ty> {
+    pub(super) fn named_trait(&mut self, frame: &CallFrame, path: &ExprPath) -> Option<Ty> {
         let position = path.qself.as_ref()?.position;
         let segments = path.path.segments.iter().take(position).cloned().collect();
         let of = self.types.lower_path(&frame.scope, &syn::Path { leading_colon: path.path.leading_colon, segments });
         self.types.is_trait(&of).then_some(of)
     }
 
-    pub(super) fn callee(&mut self, frame: &Frame, path: &ExprPath) -> Callee {
+    pub(super) fn callee(&mut self, frame: &CallFrame, path: &ExprPath) -> Callee {
         let scope = &frame.scope;
         if let Some(itself) = &path.qself {
             let ty = self.types.lower(scope, &itself.ty);

@@ -4,14 +4,14 @@ use proc_macro2::Span;
 use syn::{BinOp, Expr, Item, UnOp};
 
 use super::super::doubt::Cause;
-use super::super::foreign::Foreign;
-use super::super::frame::Frame;
+use super::super::foreign::ForeignType;
+use super::super::frame::CallFrame;
 use super::super::index::{FunctionId, ImplBlock, Owner};
 use super::super::lower::{Lowering, NameScope};
-use super::super::read::Reader;
+use super::super::read::FunctionReader;
 use super::super::signature::Signature;
 use super::super::types::Ty;
-use super::Call;
+use super::CallSite;
 use crate::source::ItemRef;
 
 /// The maximum depth of supertraits, which may be a circle.
@@ -64,12 +64,13 @@ impl Lowering<'_> {
     /// Returns true unless two types are known to differ.
     fn fits(&self, wanted: &Ty, given: &Ty) -> bool {
         let open = |ty: &Ty| matches!(ty, Ty::Unknown | Ty::Never | Ty::Infer(_) | Ty::Param(_) | Ty::Function(_));
-        let is_text = |ty: &Ty| ty.is_known_text() || matches!(ty, Ty::Foreign(Foreign::Str | Foreign::String, _));
+        let is_text =
+            |ty: &Ty| ty.is_known_text() || matches!(ty, Ty::Foreign(ForeignType::Str | ForeignType::String, _));
         match (&self.inferred.resolve(wanted).general(), &self.inferred.resolve(given).general()) {
             (one, other) if open(one) || open(other) || self.is_trait(one) || self.is_trait(other) => true,
             (one, other) if is_text(one) && is_text(other) => true,
-            (one, Ty::Foreign(Foreign::Literal, _)) | (Ty::Foreign(Foreign::Literal, _), one) => {
-                matches!(one, Ty::Foreign(Foreign::Literal | Foreign::Other(_), _))
+            (one, Ty::Foreign(ForeignType::Literal, _)) | (Ty::Foreign(ForeignType::Literal, _), one) => {
+                matches!(one, Ty::Foreign(ForeignType::Literal | ForeignType::Other(_), _))
             }
             (Ty::Root(one), Ty::Root(other)) => one == other,
             (Ty::Tuple(one), Ty::Tuple(other)) if one.len() != other.len() => false,
@@ -78,9 +79,9 @@ impl Lowering<'_> {
     }
 }
 
-impl Reader<'_> {
+impl FunctionReader<'_> {
     /// The trait of the tree that a receiver is known to implement: by `dyn`, by the bounds in scope, or by its only `impl`.
-    fn trait_of(&mut self, frame: &Frame, receiver: &Ty, of: ItemRef) -> Option<Ty> {
+    fn trait_of(&mut self, frame: &CallFrame, receiver: &Ty, of: ItemRef) -> Option<Ty> {
         let mut traits = vec![receiver.clone()];
         let itself = frame.scope.itself.iter().map(|ty| ("Self", ty));
         for (name, ty) in frame.scope.generics.iter().map(|(name, ty)| (name.as_str(), ty)).chain(itself) {
@@ -101,7 +102,13 @@ impl Reader<'_> {
     }
 
     /// Gives the type parameters of a trait the arguments that the receiver has for them.
-    pub(super) fn infer_trait(&mut self, frame: &Frame, receiver: Option<&Ty>, call: &Call<'_>, signature: &Signature) {
+    pub(super) fn infer_trait(
+        &mut self,
+        frame: &CallFrame,
+        receiver: Option<&Ty>,
+        call: &CallSite<'_>,
+        signature: &Signature,
+    ) {
         let Some(Owner::Trait(declared, of)) = self.types.index.get(signature.id).owner else { return };
         if declared.generics.type_params().next().is_none() {
             return;
@@ -141,10 +148,10 @@ impl Reader<'_> {
     /// declaration in the trait, with its type parameters open.
     pub(super) fn implementation(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut CallFrame,
         id: FunctionId,
         receiver: &Ty,
-        call: &mut Call<'_>,
+        call: &mut CallSite<'_>,
     ) -> FunctionId {
         let Some(Owner::Impl(_, Some(of))) = self.types.index.get(id).owner else { return id };
         let name = self.types.index.get(id).name();
@@ -191,7 +198,7 @@ impl Reader<'_> {
     /// An operator on a type of the tree: a call of the method of its trait, `None` if the tree implements it for no such type.
     fn operator(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut CallFrame,
         (of, method): (&str, &str),
         span: Span,
         left: &Ty,
@@ -219,7 +226,7 @@ impl Reader<'_> {
         }
         let mut outputs: Vec<Ty> = Vec::new();
         for id in fitting {
-            let mut call = Call {
+            let mut call = CallSite {
                 location: frame.location(span),
                 name: method.into(),
                 explicit: Vec::new(),
@@ -253,7 +260,7 @@ impl Reader<'_> {
     /// `left + right` and its like, where the tree implements the operator.
     pub(in crate::rbac::derive) fn binary_operator(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut CallFrame,
         inner: &syn::ExprBinary,
         left: &Ty,
         right: &Ty,
@@ -267,7 +274,7 @@ impl Reader<'_> {
     /// `!value`, `-value` and `*value`, where the tree implements the operator.
     pub(in crate::rbac::derive) fn unary_operator(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut CallFrame,
         inner: &syn::ExprUnary,
         value: &Ty,
         expected: &Ty,
@@ -284,7 +291,7 @@ impl Reader<'_> {
     /// `base[index]`, where the tree implements `Index`.
     pub(in crate::rbac::derive) fn index_operator(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut CallFrame,
         inner: &syn::ExprIndex,
         base: &Ty,
         index: &Ty,

@@ -6,19 +6,19 @@ use std::rc::Rc;
 use quote::ToTokens as _;
 
 use super::super::doubt::Cause;
-use super::super::foreign::{Foreign, Kube, is_kube};
-use super::super::frame::{Frame, Location};
-use super::super::read::Reader;
-use super::super::resource::Resource;
-use super::super::table::{self, Answer, KubeCall, Sub};
+use super::super::foreign::{ForeignType, Kube, is_kube};
+use super::super::frame::{CallFrame, Location};
+use super::super::read::FunctionReader;
+use super::super::resource::DerivedResource;
+use super::super::table::{self, CallAnswer, KubeCall, Sub};
 use super::super::types::{Reach, Ty};
-use super::Call;
+use super::CallSite;
 use crate::rbac::RequestScope;
 use crate::source::macros::words;
 
-impl Reader<'_> {
+impl FunctionReader<'_> {
     /// `Api::all(client)` and its like.
-    pub(super) fn api_constructor(&mut self, kind: &Rc<Ty>, call: &Call<'_>) -> Option<Ty> {
+    pub(super) fn api_constructor(&mut self, kind: &Rc<Ty>, call: &CallSite<'_>) -> Option<Ty> {
         let name = &*call.name;
         let scope = match (name, call.len()) {
             ("all", 1) | ("all_with", 2) | ("dynamic", 3) => RequestScope::Cluster,
@@ -42,8 +42,8 @@ impl Reader<'_> {
         };
         match self.resolve(kind) {
             // Types whose kind is a value.
-            Ty::Foreign(Foreign::Kube(Kube::DynamicObject | Kube::Object), _) => spelled,
-            Ty::Foreign(Foreign::Kube(Kube::DeserializeGuard | Kube::PartialObjectMeta), parts)
+            Ty::Foreign(ForeignType::Kube(Kube::DynamicObject | Kube::Object), _) => spelled,
+            Ty::Foreign(ForeignType::Kube(Kube::DeserializeGuard | Kube::PartialObjectMeta), parts)
                 if !parts.is_empty() =>
             {
                 self.with_dynamic(&parts[0], dynamic)
@@ -56,7 +56,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn kube_associated(&mut self, of: &Kube, parts: &[Ty], call: &Call<'_>) -> Option<Ty> {
+    pub(super) fn kube_associated(&mut self, of: &Kube, parts: &[Ty], call: &CallSite<'_>) -> Option<Ty> {
         let text = |position: usize| match call.get(position) {
             Ty::Text(text) => Some(text),
             _ => None,
@@ -64,11 +64,13 @@ impl Reader<'_> {
         match (of, &*call.name) {
             (Kube::Patch, "Apply") => Some(Ty::Patch { apply: true }),
             (Kube::Patch, "Merge" | "Json" | "Strategic") => Some(Ty::Patch { apply: false }),
-            (Kube::GroupVersionKind, "gvk") => Some(Ty::dynamic([Resource::spelled(&text(0)?, &text(2)?, None)])),
+            (Kube::GroupVersionKind, "gvk") => {
+                Some(Ty::dynamic([DerivedResource::spelled(&text(0)?, &text(2)?, None)]))
+            }
             (Kube::ApiResource, "from_gvk") => Some(call.get(0)),
             (Kube::ApiResource, "from_gvk_with_plural") => match (call.get(0), text(1)) {
                 (Ty::Dynamic(kinds), Some(plural)) => {
-                    let with = |kind: Resource| Resource { plural: plural.to_string(), ..kind };
+                    let with = |kind: DerivedResource| DerivedResource { plural: plural.to_string(), ..kind };
                     Some(Ty::Dynamic(kinds.into_iter().map(|kind| kind.map(with)).collect()))
                 }
                 _ => Some(Ty::Unknown),
@@ -81,16 +83,16 @@ impl Reader<'_> {
                 };
                 self.spelled(&call.get(0), parts.first());
                 self.request(call.location, &call.get(0), watched(call), None, "Controller<K>::new");
-                Some(Ty::Foreign(Foreign::Kube(Kube::Controller), vec![kind]))
+                Some(Ty::Foreign(ForeignType::Kube(Kube::Controller), vec![kind]))
             }
-            (Kube::Controller, _) => Some(Ty::Foreign(Foreign::Kube(Kube::Controller), parts.to_vec())),
+            (Kube::Controller, _) => Some(Ty::Foreign(ForeignType::Kube(Kube::Controller), parts.to_vec())),
             (Kube::Kubeconfig, name) if !table::OWN_KUBECONFIG.contains(&name) => Some(Ty::Elsewhere(of.clone())),
             // A value that is made from parts of another cluster belongs to that cluster.
             (_, _) if call.types.iter().any(|ty| matches!(ty, Ty::Elsewhere(_))) => Some(Ty::Elsewhere(of.clone())),
             (Kube::Config, "infer" | "incluster" | "incluster_dns" | "incluster_env") => Some(Ty::kube(Kube::Config)),
-            (Kube::Namespace, "from") => Some(Ty::Foreign(Foreign::Kube(Kube::Namespace), vec![call.get(0)])),
+            (Kube::Namespace, "from") => Some(Ty::Foreign(ForeignType::Kube(Kube::Namespace), vec![call.get(0)])),
             (_, "builder" | "default" | "new") => {
-                let made = Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec());
+                let made = Ty::Foreign(ForeignType::Kube(of.clone()), parts.to_vec());
                 self.unify(&made, &call.expected);
                 Some(made)
             }
@@ -106,12 +108,12 @@ impl Reader<'_> {
     }
 
     /// A function of another crate.
-    pub(super) fn foreign_call(&mut self, frame: &mut Frame, path: &[String], call: &mut Call<'_>) -> Ty {
+    pub(super) fn foreign_call(&mut self, frame: &mut CallFrame, path: &[String], call: &mut CallSite<'_>) -> Ty {
         if let Some(last) = path.last() {
             call.name = last.as_str().into();
         }
         let known = table::foreign(path);
-        if let (table::Foreign::Wraps, Some(inner)) = (known, call.arguments.first().copied()) {
+        if let (table::ForeignEffect::Wraps, Some(inner)) = (known, call.arguments.first().copied()) {
             return self.expr(frame, inner, &call.expected);
         }
         if is_kube(path) {
@@ -119,29 +121,29 @@ impl Reader<'_> {
         }
         self.arguments_of(frame, call);
         match known {
-            table::Foreign::Fails => Ty::Never,
-            table::Foreign::Argument(at) => match call.get(at) {
+            table::ForeignEffect::Fails => Ty::Never,
+            table::ForeignEffect::Argument(at) => match call.get(at) {
                 Ty::Function(parts) => parts[0].clone(),
                 ty => ty,
             },
-            table::Foreign::All => Ty::Tuple(call.types.clone()),
-            table::Foreign::Variable => match call.get(0) {
+            table::ForeignEffect::All => Ty::Tuple(call.types.clone()),
+            table::ForeignEffect::Variable => match call.get(0) {
                 Ty::Text(name) => self.variable_value(call.location, &name).unwrap_or(Ty::Unknown),
                 _ => Ty::Unknown,
             },
-            table::Foreign::File => match call.get(0) {
+            table::ForeignEffect::File => match call.get(0) {
                 Ty::Text(path) if path.ends_with(table::NAMESPACE_FILE) => Ty::OwnNamespace,
                 _ => Ty::Unknown,
             },
-            table::Foreign::Parsed => {
+            table::ForeignEffect::Parsed => {
                 match call.explicit.first().cloned().unwrap_or_else(|| self.resolve(&call.expected)) {
                     made if made.is_kube(&Kube::Kubeconfig) => Ty::Elsewhere(Kube::Kubeconfig),
                     Ty::Unknown => self.types.inferred.fresh(),
                     made => made,
                 }
             }
-            table::Foreign::Wraps | table::Foreign::Nothing => Ty::Unknown,
-            table::Foreign::Unknown => {
+            table::ForeignEffect::Wraps | table::ForeignEffect::Nothing => Ty::Unknown,
+            table::ForeignEffect::Unknown => {
                 self.handed(path.first().map(String::as_str), call);
                 Ty::Unknown
             }
@@ -149,7 +151,7 @@ impl Reader<'_> {
     }
 
     /// A function of kube, or of a type of it.
-    fn kube_call(&mut self, frame: &mut Frame, path: &[String], call: &mut Call<'_>) -> Ty {
+    fn kube_call(&mut self, frame: &mut CallFrame, path: &[String], call: &mut CallSite<'_>) -> Ty {
         let of = path.len().checked_sub(2).map(|at| path[at].as_str()).unwrap_or_default();
         if of.starts_with(char::is_uppercase) {
             let ty = self.types.lower_foreign(&path[..path.len() - 1], Vec::new());
@@ -171,7 +173,7 @@ impl Reader<'_> {
                 "applied_objects" | "touched_objects" => call.get(1),
                 "store" | "store_shared" => {
                     let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
-                    let of = |found: Kube| Ty::Foreign(Foreign::Kube(found), vec![kind.clone()]);
+                    let of = |found: Kube| Ty::Foreign(ForeignType::Kube(found), vec![kind.clone()]);
                     Ty::Tuple(vec![of(Kube::Store), of(Kube::Writer)])
                 }
                 _ => Ty::Unknown,
@@ -191,13 +193,13 @@ impl Reader<'_> {
         let verbs = if known.verbs == table::WATCH { watched(call) } else { known.verbs };
         self.request(call.location, &api, verbs, None, &format!("{name}::<K>"));
         match (known.answer, self.resolve(&api)) {
-            (Answer::Objects, Ty::Api(kind, _)) => Ty::Many(kind),
+            (CallAnswer::Objects, Ty::Api(kind, _)) => Ty::Many(kind),
             _ => Ty::Unknown,
         }
     }
 
     /// Notes the requests of a leader election.
-    pub(super) fn elects(&mut self, election: &table::Election, call: &Call<'_>) {
+    pub(super) fn elects(&mut self, election: &table::Election, call: &CallSite<'_>) {
         let api = match call.get(election.client) {
             Ty::Api(kind, reach) => {
                 self.unify(&kind, &Ty::k8s(table::LEASE));
@@ -214,7 +216,7 @@ impl Reader<'_> {
     }
 
     /// Says that a crate that knows kube is given an `Api` or a client: what it does with it is not read.
-    pub(super) fn handed(&mut self, krate: Option<&str>, call: &Call<'_>) {
+    pub(super) fn handed(&mut self, krate: Option<&str>, call: &CallSite<'_>) {
         let Some(krate) = krate else { return };
         if is_kube(&[krate.to_owned()]) || !self.tree.may_derive(krate) {
             return;
@@ -225,7 +227,7 @@ impl Reader<'_> {
     }
 
     /// Returns true if an argument of a call is or holds something that makes requests.
-    pub(super) fn given(&mut self, call: &Call<'_>) -> bool {
+    pub(super) fn given(&mut self, call: &CallSite<'_>) -> bool {
         call.types.iter().any(|ty| self.holds_client(ty))
     }
 
@@ -233,7 +235,7 @@ impl Reader<'_> {
     pub(super) fn holds_client(&mut self, ty: &Ty) -> bool {
         match self.resolve(ty) {
             Ty::Api(_, reach) => !(reach.len() == 1 && reach.contains(&Reach::Elsewhere)),
-            Ty::Foreign(Foreign::Kube(Kube::Controller | Kube::Entry | Kube::Recorder), _) => true,
+            Ty::Foreign(ForeignType::Kube(Kube::Controller | Kube::Entry | Kube::Recorder), _) => true,
             client if self.is_client(&client) => true,
             Ty::Item(item, parts) => {
                 self.types.declared_parts(item).iter().chain(&parts).any(|part| self.holds_client(part))
@@ -247,8 +249,8 @@ impl Reader<'_> {
     /// A client of kube, or of a crate that is built on it.
     pub(super) fn is_client(&self, ty: &Ty) -> bool {
         match ty {
-            Ty::Foreign(Foreign::Kube(of), _) => *of == Kube::Client,
-            Ty::Foreign(found @ Foreign::Other(path), _) => {
+            Ty::Foreign(ForeignType::Kube(of), _) => *of == Kube::Client,
+            Ty::Foreign(found @ ForeignType::Other(path), _) => {
                 path.ends_with("::Client") && found.krate().is_some_and(|krate| self.tree.may_derive(krate))
             }
             _ => false,
@@ -256,7 +258,7 @@ impl Reader<'_> {
     }
 
     /// A method of `Api`, with its arguments still to be looked at.
-    pub(super) fn api_call(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Option<Ty> {
+    pub(super) fn api_call(&mut self, frame: &mut CallFrame, receiver: &Ty, call: &mut CallSite<'_>) -> Option<Ty> {
         let name = call.name.clone();
         if table::METHODS.iter().any(|method| method.name == &*name && method.arguments == call.len()) {
             self.arguments_of(frame, call);
@@ -274,7 +276,7 @@ impl Reader<'_> {
     }
 
     /// A method of a client of another cluster, or of what is made from one: its requests are none here.
-    pub(super) fn elsewhere_method(&mut self, frame: &mut Frame, of: &Kube, call: &mut Call<'_>) -> Ty {
+    pub(super) fn elsewhere_method(&mut self, frame: &mut CallFrame, of: &Kube, call: &mut CallSite<'_>) -> Ty {
         self.arguments_of(frame, call);
         let (location, name) = (call.location, call.name.clone());
         if let Some(KubeCall::Sends | KubeCall::Reads | KubeCall::Lists | KubeCall::Requests(..)) =
@@ -283,11 +285,11 @@ impl Reader<'_> {
             self.doubt(location, Cause::Cluster(format!("{}::{name}", of.name())));
             return call.explicit.first().cloned().unwrap_or(Ty::Unknown);
         }
-        if &*name == "default_namespace" { Ty::foreign(Foreign::String) } else { Ty::Elsewhere(of.clone()) }
+        if &*name == "default_namespace" { Ty::foreign(ForeignType::String) } else { Ty::Elsewhere(of.clone()) }
     }
 
     /// A method of `Api`, and what it requests.
-    pub(super) fn api_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Option<Ty> {
+    pub(super) fn api_method(&mut self, frame: &mut CallFrame, receiver: &Ty, call: &mut CallSite<'_>) -> Option<Ty> {
         let (location, name) = (call.location, call.name.clone());
         let method = table::METHODS.iter().find(|method| method.name == &*name && method.arguments == call.len())?;
         self.arguments_of(frame, call);
@@ -316,22 +318,22 @@ impl Reader<'_> {
         }
         self.request(location, receiver, &verbs, sub.as_deref(), &format!("Api<K>::{name}"));
         Some(match method.answer {
-            Answer::Object => match &**kind {
+            CallAnswer::Object => match &**kind {
                 Ty::Dynamic(_) => Ty::kube(Kube::DynamicObject),
                 kind => kind.clone(),
             },
-            Answer::Objects => Ty::Many(kind.clone()),
-            Answer::Entry => Ty::Foreign(Foreign::Kube(Kube::Entry), vec![receiver.clone()]),
-            Answer::Other => Ty::Unknown,
+            CallAnswer::Objects => Ty::Many(kind.clone()),
+            CallAnswer::Entry => Ty::Foreign(ForeignType::Kube(Kube::Entry), vec![receiver.clone()]),
+            CallAnswer::Other => Ty::Unknown,
         })
     }
 
     pub(super) fn kube_method(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut CallFrame,
         of: &Kube,
         parts: &[Ty],
-        call: &mut Call<'_>,
+        call: &mut CallSite<'_>,
     ) -> Option<Ty> {
         let (location, name) = (call.location, call.name.clone());
         let kind = || parts.first().cloned().unwrap_or(Ty::Unknown);
@@ -346,7 +348,7 @@ impl Reader<'_> {
             KubeCall::Watches => {
                 self.spelled(&call.get(0), call.explicit.first());
                 self.request(location, &call.get(0), watched(call), None, &format!("{shown}::<K>"));
-                Some(Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec()))
+                Some(Ty::Foreign(ForeignType::Kube(of.clone()), parts.to_vec()))
             }
             KubeCall::Runs => {
                 if let Ty::Function(parts) = call.get(0)
@@ -391,13 +393,13 @@ impl Reader<'_> {
     }
 
     /// A request of `Client` by its type argument.
-    fn client_request(&mut self, call: &Call<'_>, verb: &str, answer: fn(Ty) -> Ty) -> Ty {
+    fn client_request(&mut self, call: &CallSite<'_>, verb: &str, answer: fn(Ty) -> Ty) -> Ty {
         let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
         let answer = answer(kind.clone());
         self.unify(&answer, &call.expected);
         let scope = match call.get(1) {
-            Ty::Foreign(Foreign::Kube(Kube::Cluster), _) => RequestScope::Cluster,
-            Ty::Foreign(Foreign::Kube(Kube::Namespace), name) => {
+            Ty::Foreign(ForeignType::Kube(Kube::Cluster), _) => RequestScope::Cluster,
+            Ty::Foreign(ForeignType::Kube(Kube::Namespace), name) => {
                 name.first().map_or(RequestScope::Namespaced, scope_of)
             }
             _ => RequestScope::Namespaced,
@@ -468,7 +470,7 @@ fn scope_of(namespace: &Ty) -> RequestScope {
 }
 
 /// The verbs of a watch that is set up here.
-fn watched(call: &Call<'_>) -> &'static [&'static str] {
+fn watched(call: &CallSite<'_>) -> &'static [&'static str] {
     let streaming =
         call.arguments.iter().any(|expr| words(expr.to_token_stream()).iter().any(|word| word == "streaming_lists"));
     if streaming { &["watch"] } else { table::WATCH }

@@ -9,9 +9,9 @@ use syn::{Block, Expr, Ident, Pat, Token};
 
 use super::super::active::CfgBranches;
 use super::super::doubt::Cause;
-use super::super::foreign::{Foreign, Kube};
-use super::super::frame::{Frame, Location};
-use super::super::read::Reader;
+use super::super::foreign::{ForeignType, Kube};
+use super::super::frame::{CallFrame, Location};
+use super::super::read::FunctionReader;
 use super::super::table;
 use super::super::types::Ty;
 use crate::source::macros::{self, is_punct, words};
@@ -64,8 +64,13 @@ impl Parse for Arms {
     }
 }
 
-impl Reader<'_> {
-    pub(in crate::rbac::derive) fn macro_call(&mut self, frame: &mut Frame, call: &syn::Macro, expected: &Ty) -> Ty {
+impl FunctionReader<'_> {
+    pub(in crate::rbac::derive) fn macro_call(
+        &mut self,
+        frame: &mut CallFrame,
+        call: &syn::Macro,
+        expected: &Ty,
+    ) -> Ty {
         let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
         if matches!(name.as_str(), "select" | "select_biased") {
             match call.parse_body::<Arms>() {
@@ -102,7 +107,7 @@ impl Reader<'_> {
     }
 
     /// `cfg_if!` and `cfg_select!`: the first branch that is on, and those before it that may be.
-    fn cfg_macro(&mut self, frame: &mut Frame, call: &syn::Macro) -> Ty {
+    fn cfg_macro(&mut self, frame: &mut CallFrame, call: &syn::Macro) -> Ty {
         let Ok(CfgBranches(branches)) = call.parse_body() else {
             self.unread_macro(frame.scope.module, call);
             return Ty::Unknown;
@@ -126,7 +131,7 @@ impl Reader<'_> {
     /// An item inside of a function that is not read.
     pub(in crate::rbac::derive) fn unread_item(
         &mut self,
-        frame: &Frame,
+        frame: &CallFrame,
         what: &str,
         span: proc_macro2::Span,
         item: &impl quote::ToTokens,
@@ -138,7 +143,7 @@ impl Reader<'_> {
     }
 
     /// `format!` of known texts: `{}` and `{name}` only.
-    fn formatted(&self, frame: &Frame, template: &str, values: &[Ty]) -> Option<String> {
+    fn formatted(&self, frame: &CallFrame, template: &str, values: &[Ty]) -> Option<String> {
         let mut values = values.iter();
         let (mut text, mut rest) = (String::new(), template);
         while let Some(at) = rest.find(['{', '}']) {
@@ -161,13 +166,13 @@ impl Reader<'_> {
             ("join" | "try_join", _) => Ty::Tuple(types),
             ("pin" | "dbg", [one]) => one.clone(),
             ("format", [one @ Ty::Text(text)]) if !text.contains('{') => one.clone(),
-            ("format", _) => Ty::foreign(Foreign::String),
+            ("format", _) => Ty::foreign(ForeignType::String),
             ("panic" | "bail" | "unreachable" | "todo" | "unimplemented", _) => Ty::Never,
             _ => Ty::Unknown,
         }
     }
 
-    fn select(&mut self, frame: &mut Frame, arms: &[Arm]) {
+    fn select(&mut self, frame: &mut CallFrame, arms: &[Arm]) {
         for Arm { pattern, exprs } in arms {
             frame.enter();
             for (position, expr) in exprs.iter().enumerate() {

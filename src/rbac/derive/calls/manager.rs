@@ -2,23 +2,23 @@
 
 use super::super::doubt::Cause;
 use super::super::foreign::Kube;
-use super::super::frame::Frame;
+use super::super::frame::CallFrame;
 use super::super::index::FunctionId;
 use super::super::manager::{self, ManagerType, Requested};
-use super::super::read::Reader;
+use super::super::read::FunctionReader;
 use super::super::types::Ty;
-use super::Call;
+use super::CallSite;
 use crate::rbac::RequestScope;
 
-impl Reader<'_> {
+impl FunctionReader<'_> {
     /// A call of a method of a manager's type: its markers declare the requests, its signature the result.
     pub(super) fn manager_method(
         &mut self,
-        frame: &mut Frame,
+        frame: &mut CallFrame,
         of: ManagerType,
         id: FunctionId,
         receiver: Ty,
-        call: &mut Call<'_>,
+        call: &mut CallSite<'_>,
     ) -> Ty {
         let inputs = if of == ManagerType::Manager { vec![receiver.clone()] } else { receiver.parts().to_vec() };
         if (of, &*call.name) == (ManagerType::Controller, "run") {
@@ -64,7 +64,7 @@ impl Reader<'_> {
     }
 
     /// The arguments of `Controller::run`: a function of an object and the context, and the context.
-    fn reconciles(&mut self, frame: &mut Frame, call: &mut Call<'_>, mut inputs: Vec<Ty>) {
+    fn reconciles(&mut self, frame: &mut CallFrame, call: &mut CallSite<'_>, mut inputs: Vec<Ty>) {
         let [reconcile, context] = call.arguments[..] else { return self.arguments_of(frame, call) };
         let context = self.argument(frame, context, &Ty::Unknown, &[]);
         inputs.push(self.resolve(&context));

@@ -2,15 +2,15 @@
 
 use std::rc::Rc;
 
-use super::super::foreign::Foreign;
-use super::super::read::Reader;
+use super::super::foreign::ForeignType;
+use super::super::read::FunctionReader;
 use super::super::table::{Returns, returns};
 use super::super::types::{Inferred, Ty};
-use super::Call;
+use super::CallSite;
 
-impl Reader<'_> {
+impl FunctionReader<'_> {
     /// `Arc::new(x)` is `x`, and so is `String::from(x)`.
-    pub(super) fn wrapped(&mut self, ty: &Ty, call: &Call<'_>) -> Ty {
+    pub(super) fn wrapped(&mut self, ty: &Ty, call: &CallSite<'_>) -> Ty {
         match (&*call.name, call.types.first()) {
             ("from" | "from_iter", Some(entries)) if matches!(ty, Ty::Map(_)) => {
                 let value = self.types.element(entries).part(1);
@@ -39,7 +39,7 @@ impl Reader<'_> {
 }
 
 /// The results of methods of the standard library, iterators and streams.
-pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, call: &Call<'_>) -> Option<Ty> {
+pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, call: &CallSite<'_>) -> Option<Ty> {
     let (name, arguments) = (&*call.name, &call.types);
     let first = || arguments.first().cloned().unwrap_or(Ty::Unknown);
     let called = |ty: Option<&Ty>| match ty {
@@ -70,7 +70,7 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
         ("flatten" | "concat", Ty::Many(element)) if matches!(**element, Ty::Many(_)) => (**element).clone(),
         ("then_some", _) => first(),
         ("enumerate", Ty::Many(element)) => {
-            Ty::many(Ty::Tuple(vec![Ty::foreign(Foreign::Literal), (**element).clone()]))
+            Ty::many(Ty::Tuple(vec![Ty::foreign(ForeignType::Literal), (**element).clone()]))
         }
         ("zip", Ty::Many(element)) => match first() {
             Ty::Many(other) => Ty::many(Ty::Tuple(vec![(**element).clone(), (*other).clone()])),

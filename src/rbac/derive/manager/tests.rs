@@ -7,7 +7,7 @@ use snapbox::str;
 
 use super::super::index::{FunctionId, Owner};
 use super::super::types::Ty;
-use super::super::{Question, Reader};
+use super::super::{DerivationQuestion, FunctionReader};
 use super::*;
 use crate::diagnostic::Diagnostic;
 use crate::k8s;
@@ -119,8 +119,8 @@ Objects::remove_finalizer
 }
 
 fn differences(tree: &SourceTree) -> String {
-    let question = Question::default();
-    let mut reader = Reader::new(tree, &question);
+    let question = DerivationQuestion::default();
+    let mut reader = FunctionReader::new(tree, &question);
     reader.read();
     let mut shown = Vec::new();
     for (of, methods) in &*METHODS {
@@ -163,7 +163,7 @@ fn alone(what: &str, requests: &BTreeSet<Request>, others: &BTreeSet<Request>) -
     verbs.iter().map(|(of, verbs)| format!("  {what} alone: {of} {}", verbs.join(";"))).collect()
 }
 
-fn method(reader: &Reader<'_>, of: ManagerType, name: &str) -> FunctionId {
+fn method(reader: &FunctionReader<'_>, of: ManagerType, name: &str) -> FunctionId {
     let is_it = |id: &&FunctionId| match reader.types.index.get(**id).owner {
         Some(Owner::Impl(block, None)) => owner_of(block.item) == Some(of),
         _ => false,
@@ -183,7 +183,7 @@ fn declared(of: ManagerType, method: &str) -> impl Iterator<Item = Request> {
 }
 
 /// The resources or the type parameter that a type stands for, or that it wraps.
-fn kind_names(reader: &Reader<'_>, kind: &Ty) -> Vec<String> {
+fn kind_names(reader: &FunctionReader<'_>, kind: &Ty) -> Vec<String> {
     let kind = reader.resolve(kind);
     match (reader.types.kinds.resources(&kind), &kind) {
         (Some(resources), _) => resources.iter().map(resource_name).collect(),
@@ -193,7 +193,7 @@ fn kind_names(reader: &Reader<'_>, kind: &Ty) -> Vec<String> {
     }
 }
 
-fn resource_name(resource: &Resource) -> String {
+fn resource_name(resource: &DerivedResource) -> String {
     format!("{}.{}", resource.plural, resource.group).trim_end_matches('.').to_owned()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Named, rename};
+use super::{NamedWord, rename};
 
 /// The objects of the manifests. All have the name `widgets` and the namespace `widgets`.
 const KINDS: [&str; 9] = [
@@ -21,8 +21,8 @@ const KINDS: [&str; 9] = [
 fn renamed(object: &str) -> String {
     let mut value: Value = serde_yaml::from_str(object).unwrap();
     rename(&mut value, &mut |named, word| match named {
-        Named::Namespace { .. } => (word == "widgets").then(|| "NS".to_owned()),
-        Named::Object { kinds, namespace } => {
+        NamedWord::Namespace { .. } => (word == "widgets").then(|| "NS".to_owned()),
+        NamedWord::Object { kinds, namespace } => {
             let kind = KINDS.iter().find(|kind| kinds.contains(kind))?;
             let is_there = word == "widgets" && namespace.is_none_or(|namespace| namespace == "widgets");
             is_there.then(|| kind.to_uppercase())

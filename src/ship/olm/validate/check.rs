@@ -7,7 +7,7 @@ use crate::ship::objects::{items, text};
 use crate::ship::olm::folder::{Contents, Folder};
 
 /// The bundle under validation, with its findings.
-pub(super) struct Check<'a> {
+pub(super) struct BundleCheck<'a> {
     pub(super) folder: &'a Folder,
     pub(super) contents: &'a Contents,
     /// The CSV.
@@ -16,7 +16,7 @@ pub(super) struct Check<'a> {
     pub(super) found: Diagnostics,
 }
 
-impl<'a> Check<'a> {
+impl<'a> BundleCheck<'a> {
     pub(super) fn push(&mut self, code: Code, place: Origin, message: impl Into<String>, help: impl Into<String>) {
         self.found.push(Diagnostic::new(code, message).help(help).at(place));
     }
@@ -32,14 +32,14 @@ impl<'a> Check<'a> {
 }
 
 /// Group, version and kind.
-pub(super) type Kind = (String, String, String);
+pub(super) type ObjectGvk = (String, String, String);
 
-pub(super) fn shown_kind((group, version, kind): &Kind) -> String {
+pub(super) fn shown_kind((group, version, kind): &ObjectGvk) -> String {
     format!("{kind} {group}/{version}")
 }
 
 /// Returns the kinds that the CSV owns.
-pub(super) fn owned(csv: &Value) -> Vec<Kind> {
+pub(super) fn owned(csv: &Value) -> Vec<ObjectGvk> {
     items(&csv["spec"]["customresourcedefinitions"]["owned"])
         .iter()
         .map(|owned| {

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::check::{Check, Kind, owned, shown_kind};
+use super::check::{BundleCheck, ObjectGvk, owned, shown_kind};
 use crate::diagnostic::Code;
 use crate::project::crd_names::{self, CrdNames};
 use crate::ship::objects::{items, name, shown, text};
 
 const HELP: &str = "generate the bundle again";
 
-pub(super) fn check(check: &mut Check) {
-    let mut there: BTreeSet<Kind> = BTreeSet::new();
+pub(super) fn check(check: &mut BundleCheck) {
+    let mut there: BTreeSet<ObjectGvk> = BTreeSet::new();
     for (path, crd) in check.contents.crds() {
         let place = check.folder.place(path);
         let spec = &crd["spec"];
@@ -43,7 +43,7 @@ pub(super) fn check(check: &mut Check) {
             check.push(Code::BundleCrd, check.folder.place(path), message, help);
         }
     }
-    let owned: BTreeSet<Kind> = owned(check.csv).into_iter().collect();
+    let owned: BTreeSet<ObjectGvk> = owned(check.csv).into_iter().collect();
     for kind in owned.difference(&there) {
         let message = format!("the CSV owns {}, of which the bundle has no CRD", shown_kind(kind));
         check.csv(Code::BundleCrd, message, HELP);

@@ -1,10 +1,10 @@
 //! References of images, by the grammar of <https://pkg.go.dev/github.com/distribution/reference>.
 
-use super::check::Check;
+use super::check::BundleCheck;
 use crate::diagnostic::Code;
 use crate::ship::objects::{items, text};
 
-pub(super) fn related(check: &mut Check) {
+pub(super) fn related(check: &mut BundleCheck) {
     for (at, image) in items(&check.spec()["relatedImages"]).iter().enumerate() {
         let reference = text(&image["image"]);
         let help = "correct it in the manifests and generate the bundle again";

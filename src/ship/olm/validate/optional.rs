@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use serde_json::Value;
 
-use super::check::Check;
+use super::check::BundleCheck;
 use crate::diagnostic::Code;
 use crate::ship::objects::{items, kind, name, pod, shown, text};
 use crate::ship::olm::metadata;
@@ -42,7 +42,7 @@ impl Optional {
     }
 }
 
-pub(super) fn check(check: &mut Check, selected: &BTreeSet<Optional>, kubernetes: Option<&semver::Version>) {
+pub(super) fn check(check: &mut BundleCheck, selected: &BTreeSet<Optional>, kubernetes: Option<&semver::Version>) {
     for one in selected {
         match one {
             Optional::OperatorHub => {
@@ -59,7 +59,7 @@ pub(super) fn check(check: &mut Check, selected: &BTreeSet<Optional>, kubernetes
 
 const BASE: &str = "write it into the base in config/manifests/bases";
 
-fn hub(check: &mut Check) {
+fn hub(check: &mut BundleCheck) {
     let spec = check.spec();
     let mut wrong = Vec::new();
     if text(&spec["provider"]["name"]).trim().is_empty() {
@@ -124,7 +124,7 @@ fn is_address(text: &str) -> bool {
     address.split_once('@').is_some_and(|(name, host)| said(name) && said(host) && !host.contains('@'))
 }
 
-fn capabilities(check: &mut Check) {
+fn capabilities(check: &mut BundleCheck) {
     const LEVELS: [&str; 5] = ["Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot"];
     if let Some(level) = check.csv["metadata"]["annotations"]["capabilities"].as_str()
         && !LEVELS.contains(&level)
@@ -134,7 +134,7 @@ fn capabilities(check: &mut Check) {
     }
 }
 
-fn categories(check: &mut Check) {
+fn categories(check: &mut BundleCheck) {
     const KNOWN: [&str; 16] = [
         "AI/Machine Learning",
         "Application Runtime",
@@ -161,11 +161,11 @@ fn categories(check: &mut Check) {
 }
 
 /// An API version and its kinds.
-type Api = (&'static str, &'static [&'static str]);
+type ApiKinds = (&'static str, &'static [&'static str]);
 
 /// The APIs that each release removed: the API version and its kinds.
 /// <https://kubernetes.io/docs/reference/using-api/deprecation-guide/>
-const REMOVED: [(u64, &[Api]); 3] = [
+const REMOVED: [(u64, &[ApiKinds]); 3] = [
     (
         22,
         &[
@@ -198,7 +198,7 @@ const REMOVED: [(u64, &[Api]); 3] = [
     (26, &[("autoscaling/v2beta2", &["HorizontalPodAutoscaler"])]),
 ];
 
-fn removed(check: &mut Check, kubernetes: Option<&semver::Version>) {
+fn removed(check: &mut BundleCheck, kubernetes: Option<&semver::Version>) {
     let oldest = semver::Version::parse(text(&check.spec()["minKubeVersion"])).ok();
     for (minor, apis) in REMOVED {
         let is_removed = |object: &Value| {
@@ -235,7 +235,7 @@ fn removed(check: &mut Check, kubernetes: Option<&semver::Version>) {
     }
 }
 
-fn practices(check: &mut Check) {
+fn practices(check: &mut BundleCheck) {
     const NAMED: &str = "`generate bundle` calls a CSV `PACKAGE.vVERSION`";
     let install = check.spec()["install"]["spec"].clone();
     if install["deployments"].is_null() {
