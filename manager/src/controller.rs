@@ -373,7 +373,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
         self.watches_when(objects, |_, _| true, map)
     }
 
-    /// Registers the controller with its reconcile function. [`Manager::run`] starts it once the caches are filled.
+    /// Registers the controller with its reconcile function. [`Manager::run`](crate::Manager::run) starts it once the caches are filled.
     ///
     /// A failure is logged, counted, and retried with backoff, unless it is [permanent](Failure::is_permanent).
     ///

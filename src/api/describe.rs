@@ -1,4 +1,4 @@
-//! Types of the source → the containers of a [`SchemaGraph`], with every type that their schemas reach.
+//! Types of the source → the containers of a `Graph`, with every type that their schemas reach.
 
 mod attr_values;
 mod by_hand;

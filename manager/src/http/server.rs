@@ -111,7 +111,7 @@ impl Answer {
 /// Serves requests until the shutdown, and finishes the running ones. Uses TLS if there is a certificate.
 ///
 /// Idle connections close at the shutdown, and a request that is sent at that moment fails. A server with busy clients
-/// should send [`Answer::last`] for a while first.
+/// should send `Answer::last` for a while first.
 pub(crate) async fn serve<Answering>(
     listener: TcpListener,
     certificate: Option<Arc<Certificate>>,
