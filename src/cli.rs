@@ -575,7 +575,7 @@ impl ValueEnum for CertMode {
             Self::Own => {
                 "The operator: it makes a CA, keeps it in a Secret, and tells the API server; nothing else is needed"
             }
-            Self::CertManager => "cert-manager, which has to be in the cluster",
+            Self::CertManager => "cert-manager, which must be installed in the cluster",
             Self::Files => "You: the files are in the folder that `--webhook-cert-path` of the operator names",
         };
         Some(PossibleValue::new(self.as_str()).help(help))
@@ -922,9 +922,17 @@ impl ValueEnum for Engine {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
-            Self::Auto => ("auto", "The source, or the compiler when the source can't tell"),
-            Self::Static => ("static", "The source alone, which takes milliseconds; what it can't tell is an error"),
-            Self::Compiled => ("compiled", "The compiler alone: cargo builds the types, and each is asked for its CRD"),
+            Self::Auto => ("auto", "The source, or the compiler if the source is not sufficient"),
+            Self::Static => (
+                "static",
+                "The source alone, in milliseconds; a construct that it cannot evaluate is \
+                an error",
+            ),
+            Self::Compiled => (
+                "compiled",
+                "The compiler alone: cargo builds the types, and the program prints \
+                their CRDs",
+            ),
         };
         Some(PossibleValue::new(name).help(help))
     }

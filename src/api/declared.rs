@@ -74,7 +74,7 @@ pub fn declared(tree: &SourceTree) -> (Vec<DeclaredApi>, Diagnostics) {
             let DeriveItem::Unresolved(text, span) = derive else { continue };
             let name = text.rsplit("::").next().unwrap_or_default();
             if kube.is_some() || hidden.is_name(name) || !text.contains("::") {
-                let doubt = Diagnostic::new(Code::UnresolvedName, format!("cannot tell what the derive `{text}` is"))
+                let doubt = Diagnostic::new(Code::UnresolvedName, format!("cannot resolve the derive `{text}`"))
                     .at(tree.origin(module, span))
                     .help(NAME);
                 if kube.is_some() {
@@ -105,5 +105,5 @@ fn is_of_another(path: &str) -> bool {
 }
 
 /// Help for an ambiguous derive.
-const NAME: &str = "name it by its path: `#[derive(kube::CustomResource)]`, or list the path of the type in `crds` of \
-                    `[package.metadata.memcached-sdk]`";
+const NAME: &str = "write its full path: `#[derive(kube::CustomResource)]`, or list the path of the type in `crds` \
+    of `[package.metadata.memcached-sdk]`";

@@ -69,16 +69,15 @@ pub(super) fn schemars_feature(tree: &SourceTree, module: ModuleId, package: &st
             match (below.as_slice(), named(tree.manifest_of(module))) {
                 ([], _) => Some(format!("the feature `{feature}` of schemars is off")),
                 (below, Some(used)) if !below.contains(&used) => {
-                    Some(format!("schemars knows {package} {}, the project uses {used}", below[0]))
+                    Some(format!("schemars supports {package} {}, but the project uses {used}", below[0]))
                 }
                 _ => None,
             }
         }
         None if asked => None,
         None => {
-            let lock =
-                if tree.manifest().has_lock { "`Cargo.lock` has no schemars" } else { "there is no `Cargo.lock`" };
-            Some(format!("the feature `{feature}` of schemars is not asked for, and {lock}"))
+            let lock = if tree.manifest().has_lock { "`Cargo.lock` has no schemars" } else { "`Cargo.lock` not found" };
+            Some(format!("the feature `{feature}` of schemars is not enabled, and {lock}"))
         }
     }
 }
@@ -124,7 +123,7 @@ pub(super) fn gate(tree: &SourceTree) -> Option<Diagnostic> {
     // Packages that only provide types do not derive with kube, unless the project gets kube from one of them.
     let own = tree.manifest();
     if !own.has_lock {
-        let message = "without a `Cargo.lock` it is open on which releases of kube and schemars the project is";
+        let message = "without a `Cargo.lock` the releases of kube and schemars are unknown";
         let help = "run `cargo generate-lockfile`";
         return Some(Diagnostic::new(Code::NoLock, message).at(own.origin.clone()).help(help));
     }
@@ -151,8 +150,7 @@ pub fn new_releases(tree: &SourceTree) -> Vec<(&'static str, Version)> {
 }
 
 fn unknown(tree: &SourceTree, package: &str, version: &Version) -> Diagnostic {
-    let message =
-        format!("{package} {version} is newer than this program, which does not know what it changed in CRDs");
+    let message = format!("{package} {version} is newer than this program and may generate other CRDs");
     let help = "run `memcached-sdk generate --verify`, which compiles once, compares, and records that they are equal";
     Diagnostic::new(Code::NewRelease, message).at(tree.manifest().origin.clone()).help(help)
 }
@@ -165,11 +163,11 @@ fn differs(manifest: &CargoManifest, own: bool, kube_too: bool) -> Option<Diagno
         for dependency in manifest.dependency_on(package).filter(|found| own || is_built(manifest, found)) {
             let (message, help) = match &dependency.locked {
                 Some(locked) if *locked < oldest => (
-                    format!("{package} is locked at {locked}: what it makes of types is only known to the compiler"),
+                    format!("{package} is locked at {locked}, whose CRDs only the compiler can generate"),
                     format!("move to {package} {oldest} or newer, or describe the resources with `--engine compiled`"),
                 ),
                 Some(_) if !dependency.registry => (
-                    format!("{package} does not come from a registry, so its code may be any"),
+                    format!("{package} does not come from a registry, so its code is unknown"),
                     "describe the resources with `--engine compiled`".to_owned(),
                 ),
                 // Another table of dependencies is not part of a build.
@@ -192,8 +190,8 @@ fn differs(manifest: &CargoManifest, own: bool, kube_too: bool) -> Option<Diagno
     // `preserve_order` does not matter, because keys are sorted when they are written.
     let digits = |dependency: &&Dependency| dependency.features.contains("arbitrary_precision");
     let json = manifest.dependency_on("serde_json").filter(|found| own || is_built(manifest, found)).find(digits)?;
-    let message = "the feature `arbitrary_precision` of serde_json writes the numbers of defaults in another way";
-    let help = "switch it off, or describe the resources with `--engine compiled`";
+    let message = "the feature `arbitrary_precision` of serde_json changes how numbers of defaults are written";
+    let help = "disable it, or describe the resources with `--engine compiled`";
     Some(Diagnostic::new(Code::DependencyVersion, message).at(json.origin.clone()).help(help))
 }
 

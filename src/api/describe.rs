@@ -76,7 +76,7 @@ impl Describer<'_> {
             self.refuse(Refusal {
                 code: Code::SchemaSize,
                 ..refusal(
-                    format!("`{}` is nested more than {NESTING} types deep, which is not followed", input.ident),
+                    format!("`{}` is nested more than {NESTING} types deep", input.ident),
                     "describe an inner value with `#[schemars(with = \"serde_json::Value\")]`",
                 )
             });
@@ -88,7 +88,7 @@ impl Describer<'_> {
                 self.instances = INSTANCES + 1;
             }
             self.refuse(refusal(
-                format!("`{}` contains itself, which no CRD can express", input.ident),
+                format!("`{}` contains itself, which a CRD cannot express", input.ident),
                 "describe the inner value with `#[schemars(schema_with = …)]` or `with = \"serde_json::Value\"`",
             ));
             return;
@@ -141,7 +141,7 @@ impl Describer<'_> {
         let (module, span) = at;
         let name = ty.path.last().cloned().unwrap_or_default();
         if self.types.active.contains(&id) {
-            let message = format!("`{name}` contains itself, which no CRD can express");
+            let message = format!("`{name}` contains itself, which a CRD cannot express");
             let help = Some("describe the value with `#[schemars(with = \"serde_json::Value\")]`".to_owned());
             self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help });
             return;
@@ -181,7 +181,7 @@ impl Describer<'_> {
             let message =
                 format!("`#[{}]` may be an attribute macro that rewrites the type", self.types.text(scope, path));
             let refusal = Refusal::new(Code::AttributeMacro, scope, attribute.span(), message);
-            self.refuse(refusal.help("put it below the derives if it is only read by one of them"));
+            self.refuse(refusal.help("move it below the derives if it is an attribute of one of them"));
         }
         clean
     }
@@ -208,7 +208,7 @@ impl Describer<'_> {
     fn decided(&mut self, scope: &TypeScope, attributes: &[Attribute]) -> bool {
         let undecided = attributes.iter().find(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"));
         let Some(attribute) = undecided else { return true };
-        let message = format!("`#[{}]` is only decided by the compiler", self.types.text(scope, &attribute.meta));
+        let message = format!("only the compiler can evaluate `#[{}]`", self.types.text(scope, &attribute.meta));
         self.refuse(Refusal::new(Code::UnknownCfg, scope, attribute.span(), message));
         false
     }

@@ -50,7 +50,7 @@ impl<'a> Hidden<'a> {
             let item = self.tree.items().find(|item| self.may_declare(*item, path))?;
             let shown = relative(path, &clean(&self.tree.manifest().dir));
             let message = format!(
-                "`{}` derives `CustomResource`, and this may declare it as a module, but is not read",
+                "`{}` derives `CustomResource`, and this may declare it as a module, but is not expanded",
                 shown.display()
             );
             Some(error(message, self.tree.origin(self.tree.module(item), self.tree.item(item).span())))
@@ -103,7 +103,10 @@ impl<'a> Hidden<'a> {
         }
         if let Some(attribute) = attributes_of(item).iter().find(|attribute| self.makes_resources(attribute)) {
             let name = attribute.path().to_token_stream().to_string().replace(' ', "");
-            let message = format!("the attribute macro `#[{name}]` may declare custom resources, and is not read");
+            let message = format!(
+                "the attribute macro `#[{name}]` may declare custom resources, but is not \
+                expanded"
+            );
             return Some(error(message, self.tree.origin(module, item.span())));
         }
         self.inside(module, item).or_else(|| self.unread(module, item))
@@ -131,7 +134,10 @@ impl<'a> Hidden<'a> {
         }
         let path = paths.into_iter().find(of_kube)?;
         let name = path.to_token_stream().to_string().replace(' ', "");
-        let message = format!("the macro `{name}` is of a crate that uses kube, and may declare custom resources");
+        let message = format!(
+            "the macro `{name}` comes from a crate that uses kube, and may declare custom \
+            resources"
+        );
         let origin = self.tree.origin(module, path.span());
         Some(Diagnostic::new(Code::UnreadMacro, message).at(origin).help(LIST))
     }
@@ -151,7 +157,7 @@ impl<'a> Hidden<'a> {
             Item::Macro(item) => (self.is_named(item.mac.tokens.clone()), "a macro"),
             _ => (derives(body, &|name| self.is_name(name)), "the body of an item"),
         };
-        found.then(|| error(format!("{place} derives `CustomResource`, and what it declares is not read"), origin))
+        found.then(|| error(format!("{place} derives `CustomResource`, but its items are not read"), origin))
     }
 
     /// Finds custom resources that a macro call among the items of a module may declare. The items of a `followed`
@@ -168,39 +174,37 @@ impl<'a> Hidden<'a> {
         }
         if of_std || mac.path.segments.last().is_some_and(|last| last.ident == "include") {
             let Ok(path) = mac.parse_body::<syn::LitStr>() else {
-                return unread("the file that `include!` takes in is not known".to_owned());
+                return unread("the file of `include!` is unknown".to_owned());
             };
             let path = path.value();
             return match self.tree.include(module, &path) {
                 Some(text) if self.may_derive(&text) => {
                     Some(error(format!("`{path}` is included and derives `CustomResource`")))
                 }
-                Some(_) => unread(format!("`{path}` is included and can't be followed")),
-                None => unread(format!("`{path}` is included and can't be read")),
+                Some(_) => unread(format!("`{path}` is included and cannot be resolved")),
+                None => unread(format!("`{path}` is included and cannot be read")),
             };
         }
         if mac.path.segments.last().is_some_and(|last| self.makers.contains(&last.ident.unraw().to_string())) {
-            return Some(error(format!(
-                "the macro `{name}!` derives `CustomResource`, and what it declares is not read"
-            )));
+            return Some(error(format!("the macro `{name}!` derives `CustomResource`, but is not expanded")));
         }
         if self.is_named(mac.tokens.clone()) {
-            return Some(error("a macro derives `CustomResource`, and what it declares is not read".to_owned()));
+            return Some(error("a macro derives `CustomResource`, but is not expanded".to_owned()));
         }
         let includes = |item: &Item| matches!(item, Item::Macro(item) if includes(item.mac.tokens.clone()));
         match resolution {
             Resolution::Local(definition) if includes(self.tree.item(definition)) => {
-                unread(format!("the file that `{name}!` takes in is not known"))
+                unread(format!("the file of `{name}!` is unknown"))
             }
             Resolution::Local(definition) if !self.tree.is_own(self.tree.module(definition)) => {
                 let Item::Macro(definition) = self.tree.item(definition) else { return None };
-                self.is_named(definition.mac.tokens.clone()).then(|| {
-                    error(format!("the macro `{name}!` derives `CustomResource`, and what it declares is not read"))
-                })
+                self.is_named(definition.mac.tokens.clone())
+                    .then(|| error(format!("the macro `{name}!` derives `CustomResource`, but is not expanded")))
             }
-            Resolution::Foreign(path) if self.tree.may_derive(&path[0]) => {
-                unread(format!("the macro `{name}!` is of a crate that uses kube, and may declare custom resources"))
-            }
+            Resolution::Foreign(path) if self.tree.may_derive(&path[0]) => unread(format!(
+                "the macro `{name}!` comes from a crate that uses kube, and may declare custom \
+                    resources"
+            )),
             _ => None,
         }
     }

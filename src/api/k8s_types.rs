@@ -34,17 +34,16 @@ impl Types<'_> {
         let dir = match self.k8s_sources(scope) {
             Ok(dir) => dir,
             Err((code, why)) => {
-                let refusal = Refusal::new(code, scope, span, format!("type `{path}` is not known: {why}"));
+                let refusal = Refusal::new(code, scope, span, format!("type `{path}` is unknown: {why}"));
                 return self.refused(refusal.help(match code {
                     Code::NotDownloaded => "run `cargo fetch`",
-                    _ => "give k8s-openapi one of the features `v1_…`",
+                    _ => "enable one of the features `v1_…` of k8s-openapi",
                 }));
             }
         };
         let ty = K8sType { dir, path: canonical[1..].to_vec() };
         if k8s::generated_type(self.tree, &ty.dir, &ty.path).is_none() {
-            let message =
-                format!("k8s-openapi has no type `{path}` with a schema in the version that the project uses");
+            let message = format!("k8s-openapi, in the version of the project, has no type `{path}` with a schema");
             return self.refused(
                 Refusal::new(Code::ForeignType, scope, span, message)
                     .help("describe the value with `#[schemars(with = \"…\")]`"),

@@ -17,7 +17,7 @@ pub(super) fn serde_type(input: &DeriveInput, derive: Derive) -> syn::Result<Con
         errors.check().map(|()| container)
     };
     match quietly(parse) {
-        Ok(parsed) => parsed?.ok_or_else(|| syn::Error::new(input.span(), "serde can't read the type")),
+        Ok(parsed) => parsed?.ok_or_else(|| syn::Error::new(input.span(), "serde cannot parse the type")),
         Err(panic) => {
             let message = format!(
                 "serde's derive panics on `{}`: {panic}; give a name that is not ASCII another one by \

@@ -249,7 +249,7 @@ impl<'t> Types<'t> {
     }
 
     pub(super) fn unread_type(&mut self, scope: &TypeScope, ty: &impl ToTokens, what: &str) -> TypeId {
-        let message = format!("{what} is not read: `{}`", self.text(scope, ty));
+        let message = format!("{what} is not supported: `{}`", self.text(scope, ty));
         self.refused(
             Refusal::new(Code::UnsupportedType, scope, ty.to_token_stream().span(), message)
                 .help("describe the value with `#[schemars(with = \"…\")]`"),
@@ -259,7 +259,7 @@ impl<'t> Types<'t> {
     pub(super) fn wrong_number(&mut self, scope: &TypeScope, ty: &TypePath, takes: usize, given: usize) -> TypeId {
         let name = ty.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
         let (s, are) = (if takes == 1 { "" } else { "s" }, if given == 1 { "is" } else { "are" });
-        let message = format!("`{name}` takes {takes} type argument{s}, {given} {are} given");
+        let message = format!("`{name}` takes {takes} type argument{s}, but {given} {are} given");
         self.refused(Refusal::new(Code::UnsupportedType, scope, ty.path.span(), message))
     }
 

@@ -18,7 +18,7 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     term.statuses(args.peers.notes());
     let root = Project::find_root(Path::new("."))?;
     if args.peers.deploys_image() && args.image.is_none() {
-        let problem = Problem::new("the plugin `deploy-image` needs `--image`");
+        let problem = Problem::new("the plugin `deploy-image` requires `--image`");
         return Err(UsageError(problem.help("for example `--image memcached:1.6-alpine`")).into());
     }
     run_in(Draft::open(&root), Diagnostics::default(), options(args), &args.write, term)

@@ -145,7 +145,7 @@ fn make(words: &[String], term: &mut Term) -> Result<Outcome> {
     term.status(&format!("today: make {shown}"));
     let status = Command::new("make").args(words).current_dir(root).status().map_err(|error| {
         let problem = Problem::new(format!("cannot run `make`: {error}"));
-        problem.help(format!("install make, or run what the target `{}` of `Makefile` has", words[0]))
+        problem.help(format!("install make, or run the commands of the target `{}` of `Makefile`", words[0]))
     })?;
     Ok(if status.success() { Outcome::Done } else { Outcome::Failed })
 }

@@ -44,8 +44,8 @@ fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
     }
     choices.extend(choice::of_parts(&args.parts));
     if choices.is_empty() && args.multigroup.is_none() && args.parts.plugins.is_empty() {
-        let problem = Problem::new("no choice is given");
-        return Err(UsageError(problem.help("pass what is to change, such as `--namespaced`; see `--help`")).into());
+        let problem = Problem::new("no flag is given");
+        return Err(UsageError(problem.help("pass the choice to change, such as `--namespaced`; see `--help`")).into());
     }
     Ok(choices)
 }

@@ -75,8 +75,8 @@ pub(super) fn validate(args: &BundleValidateArgs, term: &mut Term) -> Result<Out
     let selected = selected(&args.select_optional).map_err(UsageError)?;
     let kubernetes = kubernetes(&args.optional_values).map_err(UsageError)?;
     if !args.dir.is_dir() {
-        let problem = Problem::new(format!("there is no folder `{}`", args.dir.display()));
-        return Err(problem.help("make it with `generate bundle`; an image has to be unpacked first").into());
+        let problem = Problem::new(format!("folder `{}` not found", args.dir.display()));
+        return Err(problem.help("make it with `generate bundle`; unpack an image first").into());
     }
     let folder = bundle::folder(&args.dir)?;
     let diagnostics = validate::validate(&folder, &selected, kubernetes.as_ref());
@@ -104,13 +104,15 @@ fn selected(selectors: &[String]) -> Result<BTreeSet<Optional>, Problem> {
                 selected.extend([Optional::OperatorHub, Optional::Capabilities, Optional::Categories]);
             }
             (None, "name=multiarch" | "name=community") => {
-                let problem =
-                    Problem::new(format!("`{selector}` asks registries for images, which this command does not"));
+                let problem = Problem::new(format!(
+                    "`{selector}` requires access to image registries, which this command does \
+                        not use"
+                ));
                 return Err(problem.help("`operator-sdk bundle validate` does"));
             }
             (None, _) => {
                 let names: Vec<&str> = Optional::ALL.into_iter().map(Optional::as_str).collect();
-                let problem = Problem::new(format!("there is no check `{selector}`"));
+                let problem = Problem::new(format!("unknown check `{selector}`"));
                 return Err(
                     problem.help(format!("`suite=operatorframework`, or `name=` and one of {}", names.join(", ")))
                 );
@@ -125,12 +127,12 @@ fn kubernetes(values: &[(String, String)]) -> Result<Option<semver::Version>, Pr
     let mut found = None;
     for (key, value) in values {
         if key != "k8s-version" {
-            return Err(Problem::new(format!("there is no value `{key}`")).help("`k8s-version=1.36` is one"));
+            return Err(Problem::new(format!("unknown value `{key}`")).help("`k8s-version=1.36` is one"));
         }
         let dots = value.matches('.').count();
         let full = format!("{}{}", value.trim_start_matches('v'), ".0".repeat(2_usize.saturating_sub(dots)));
         let version = semver::Version::parse(&full);
-        found = Some(version.map_err(|_| Problem::new(format!("`{value}` is no version of Kubernetes")))?);
+        found = Some(version.map_err(|_| Problem::new(format!("`{value}` is not a Kubernetes version")))?);
     }
     Ok(found)
 }

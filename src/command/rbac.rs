@@ -62,7 +62,7 @@ pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
     let lines: String = usages.map(line).collect();
     term.diagnostics(&code.found);
     if lines.is_empty() {
-        term.status("nothing in the code is known to use it");
+        term.status("no code that uses it was found");
     }
     term.data(&lines)?;
     Ok(Outcome::Done)
@@ -181,17 +181,21 @@ fn summary(found: &Diagnostics, verbosity: Verbosity, linted: &Linted) -> String
     let notes = found.iter().filter(|found| found.code == Code::RbacUnproven).count();
     if notes > 0 && verbosity < Verbosity::Verbose {
         let these = if notes == 1 { "1 note is" } else { &format!("{notes} notes are") };
-        let _ = write!(text, "; {these} held back: what no call uses that could be followed (shown with `-v`)");
+        let _ = write!(
+            text,
+            "; {these} hidden: permissions that no call that could be followed uses (shown with \
+            `-v`)"
+        );
     }
     if linted.named > 0 {
         let calls = if linted.named == 1 { "1 call" } else { &format!("{} calls", linted.named) };
-        let _ = write!(text, "; {calls} that could not be followed: markers in the same file name what they need");
+        let _ = write!(text, "; {calls} that could not be followed: markers in the same file list their permissions");
     }
     text
 }
 
 fn verdict(found: &Diagnostics, linted: &Linted) -> String {
-    let paths = if linted.in_paths { "; with `--paths` excess is not judged" } else { "" };
+    let paths = if linted.in_paths { "; with `--paths` excess is not checked" } else { "" };
     match (found.iter().filter(|found| lint::is_finding(found)).count(), linted) {
         (0, Linted { in_paths: true, open: 0, .. }) => format!("no call in these files lacks a permission{paths}"),
         (0, Linted { open: 0, .. }) => "the declared permissions are those that the code uses".to_owned(),

@@ -25,8 +25,8 @@ pub(super) fn run(args: &ScorecardArgs, term: &mut Term) -> Result<Outcome> {
     let folder = folder(&args.dir)?;
     let (contents, _) = folder.read();
     let Some((_, csv)) = contents.csv() else {
-        let problem = Problem::new(format!("`{shown}` is no bundle: it has no ClusterServiceVersion"));
-        return Err(problem.help(format!("see what is wrong with: memcached-sdk bundle validate {shown}")).into());
+        let problem = Problem::new(format!("`{shown}` is not a bundle: it has no ClusterServiceVersion"));
+        return Err(problem.help(format!("run `memcached-sdk bundle validate {shown}`")).into());
     };
     let verdicts: Vec<Verdict> = tests.iter().map(|test| test.run(&folder, &contents, csv)).collect();
     let failed = verdicts.iter().filter(|verdict| !verdict.errors.is_empty()).count();

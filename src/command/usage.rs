@@ -46,7 +46,7 @@ fn peer_command(error: &clap::Error, arguments: &[OsString]) -> Option<Problem> 
     if is_command(command) && error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }
-    Some(Problem::new(format!("`{command}` is done in another way here")).help(*help))
+    Some(Problem::new(format!("`{command}` works differently in memcached-sdk")).help(*help))
 }
 
 /// Returns true if the words are a command of this program.

@@ -53,7 +53,7 @@ pub(crate) fn base(draft: &mut Draft, options: &BundleBaseOptions, force: bool) 
     let is_answered = *options != BundleBaseOptions::default();
     let text = base::file(&answers);
     if is_answered && !force && draft.read(&path)?.is_some_and(|there| there != text) {
-        let problem = Problem::new(format!("`{path}` is there and yours, so no flag changes it"));
+        let problem = Problem::new(format!("`{path}` exists and is yours, so flags do not change it"));
         return Err(problem.help("write the answers there, or replace the file with `--force`").into());
     }
     let if_exists = if force { IfExists::Overwrite } else { IfExists::Skip };
@@ -105,7 +105,7 @@ fn icon(path: &Path) -> Result<(String, String)> {
         Some("png") => "image/png",
         Some("jpg" | "jpeg") => "image/jpeg",
         Some("gif") => "image/gif",
-        _ => return Err(Problem::new(format!("`{}` is no SVG, PNG, JPEG or GIF", path.display())).into()),
+        _ => return Err(Problem::new(format!("`{}` is not an SVG, PNG, JPEG or GIF image", path.display())).into()),
     };
     let bytes = std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     Ok((media.to_owned(), base64::prelude::BASE64_STANDARD.encode(bytes)))
@@ -147,7 +147,7 @@ pub(crate) fn run(options: &BundleOptions, say: &mut dyn FnMut(&str)) -> Result<
     let within = |path: &str| RelPath::new(format!("{folder}/{path}"));
     let parse = |path: &RelPath, text: Option<String>| {
         let value = text.map(|text| serde_yaml::from_str::<Value>(&text)).transpose();
-        value.map_err(|error| Problem::new(format!("`{path}` is no YAML: {error}")))
+        value.map_err(|error| Problem::new(format!("`{path}` is not valid YAML: {error}")))
     };
     let (csv, annotations) = (within(&format!("{MANIFESTS}/{}", bundle::csv_file(&package)))?, within(metadata::FILE)?);
     let before = Before {
@@ -167,7 +167,7 @@ pub(crate) fn run(options: &BundleOptions, say: &mut dyn FnMut(&str)) -> Result<
         package,
     };
     let source = options.manifests.as_deref();
-    let doing = format!("cannot make a bundle of `{}`", source.unwrap_or(&options.kustomize_dir).display());
+    let doing = format!("cannot make a bundle from `{}`", source.unwrap_or(&options.kustomize_dir).display());
     let objects = match source {
         Some(path) => rendered::objects(path, RENDER, &doing)?,
         None => rendered::rendered(&options.kustomize_dir, RENDER, &doing, say)?,
@@ -179,7 +179,7 @@ pub(crate) fn run(options: &BundleOptions, say: &mut dyn FnMut(&str)) -> Result<
         &format!("{folder}/{MANIFESTS}"),
         &bundle.manifests,
         bundle::is_generated,
-        "move it away: a file of another name in this folder stays",
+        "move it away: files with other names in this folder are kept",
     )?;
     for (path, text) in &bundle.others {
         draft.generate(within(path)?, text);
@@ -191,7 +191,10 @@ pub(crate) fn run(options: &BundleOptions, say: &mut dyn FnMut(&str)) -> Result<
 /// Reads PROJECT in the working directory.
 fn project() -> Result<Project> {
     let text = std::fs::read_to_string(RECORD).map_err(|_| {
-        Problem::new("not in a project: there is no `PROJECT` file").help("name the operator with `--package`")
+        Problem::new("not in a project: `PROJECT` not found").help(
+            "pass the name of the operator with \
+            `--package`",
+        )
     })?;
     Ok(Project::parse(&text)?)
 }
@@ -211,8 +214,8 @@ fn created_at() -> Result<Option<String>> {
         return Ok(None);
     };
     let time = seconds.parse().ok().and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    let time =
-        time.ok_or_else(|| Problem::new(format!("`SOURCE_DATE_EPOCH` is `{seconds}`, and no time in seconds")))?;
+    let time = time
+        .ok_or_else(|| Problem::new(format!("`SOURCE_DATE_EPOCH` is `{seconds}`, which is not a time in seconds")))?;
     Ok(Some(time.to_string()))
 }
 
@@ -223,7 +226,7 @@ fn base_of(folder: &Path, package: &str) -> Result<Option<Value>> {
     }
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let value = serde_yaml::from_str(&text);
-    Ok(Some(value.map_err(|error| Problem::new(format!("`{}` is no YAML: {error}", path.display())))?))
+    Ok(Some(value.map_err(|error| Problem::new(format!("`{}` is not valid YAML: {error}", path.display())))?))
 }
 
 /// Reads a bundle; invalid UTF-8 is replaced.

@@ -42,7 +42,7 @@ pub(crate) fn run(options: &CatalogOptions) -> Result<Findings<PlannedCatalog>> 
     for (dir, image) in &options.bundles {
         let path = Path::new(dir);
         if !path.is_dir() {
-            let problem = Problem::new(format!("there is no folder `{dir}`"));
+            let problem = Problem::new(format!("folder `{dir}` not found"));
             return Err(problem.help("make it with `generate bundle`").into());
         }
         let folder = folder(path)?;
@@ -60,7 +60,7 @@ pub(crate) fn run(options: &CatalogOptions) -> Result<Findings<PlannedCatalog>> 
                 .read(&path)?
                 .map(|text| serde_yaml::from_multiple(&text))
                 .transpose()
-                .map_err(|error| Problem::new(format!("`{path}` is no YAML: {error}")))?
+                .map_err(|error| Problem::new(format!("`{path}` is not valid YAML: {error}")))?
                 .unwrap_or_default();
             let text = catalog::catalog(
                 package,

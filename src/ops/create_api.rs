@@ -131,7 +131,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagn
     };
     if api && !resource.version.is_conventional() {
         let message = format!("version `{}` does not look like `v1`, `v1beta1` or `v1alpha1`", resource.version);
-        let help = "other versions work, but sort behind all of these, and nobody sees how stable they are";
+        let help = "other names work, but sort after all of these and do not show how stable the version is";
         found.push(Diagnostic::new(Code::UnusualVersion, message).help(help));
     }
     let controller_name =
@@ -209,7 +209,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution
         Resource::new(group, external::domain(&options.external, project)?, version, kind).map_err(UsageError)?;
     external::name(&options.external, "memcached-sdk create api --resource=false", &mut resource)?;
     if resource.external && options.resource == Some(true) {
-        let problem = Problem::new("a type of another crate is not one of this project");
+        let problem = Problem::new("a type of another crate cannot be scaffolded in this project");
         return Err(UsageError(problem.help("pass `--resource=false` with `--external-api-path`")).into());
     }
     let api = match options.resource {
@@ -274,20 +274,23 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution
     };
     let usage = |message: &str, help: &str| Err(UsageError(Problem::new(message).help(help)).into());
     if !api && !controller {
-        return usage("nothing to do: neither a resource nor a controller is wanted", "leave out `--controller=false`");
+        return usage(
+            "nothing to do: neither a resource nor a controller is requested",
+            "leave out `--controller=false`",
+        );
     }
     if !controller && options.controller_name.is_some() {
-        return usage("`--controller-name` names a controller that is not wanted", "leave out `--controller=false`");
+        return usage("`--controller-name` requires a controller", "leave out `--controller=false`");
     }
     if options.image.is_some() && !(api && controller) {
         return usage(
-            "`--image` makes both a resource and its controller",
+            "`--image` scaffolds both a resource and its controller",
             "leave out `--resource` and `--controller`",
         );
     }
     if options.image.is_some() && !options.namespaced {
         return usage(
-            "`--image` makes a namespaced kind: its objects own a Deployment in their namespace",
+            "`--image` requires a namespaced kind: its objects own a Deployment in their namespace",
             "leave out `--namespaced=false`",
         );
     }
@@ -299,7 +302,7 @@ fn about_resource(project: &Project, resource: &Resource, options: &CreateApiOpt
     let note = meant_builtin(project, resource, options).map(|builtin| {
         let name = format!("{}/{}", builtin.group, builtin.version);
         format!(
-            "`{}` is a kind of Kubernetes, `{}`: it gets a controller; `--resource` makes an API `{}` of your own",
+            "`{}` is the built-in kind `{}`: it gets a controller; `--resource` makes your own API `{}`",
             builtin.kind,
             name.trim_start_matches('/'),
             resource.display()
@@ -368,7 +371,7 @@ fn deploy_image(
     let unprintable = |part: &String| part.is_empty() || part.chars().any(char::is_control);
     if container_command.iter().any(unprintable) {
         let problem = Problem::new("invalid `--image-container-command`: a part is empty or has control characters");
-        return Err(UsageError(problem.help("write the parts with commas between them: `memcached,-m=64`")).into());
+        return Err(UsageError(problem.help("separate the parts with commas: `memcached,-m=64`")).into());
     }
     Ok(Some(DeployImageContext {
         controller: control.clone(),

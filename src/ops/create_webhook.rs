@@ -59,7 +59,8 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateWebhookOptions) -> Result<D
     {
         let message = format!("the project has `--webhook-cert-mode={}`", recorded.as_str());
         let help = format!(
-            "all webhooks have one certificate: leave the flag out, or run `memcached-sdk edit --webhook-cert-mode={}` first",
+            "all webhooks share one certificate: leave the flag out, or run `memcached-sdk edit \
+                --webhook-cert-mode={}` first",
             mode.as_str()
         );
         return Err(Problem::new(message).help(help).into());
@@ -69,7 +70,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateWebhookOptions) -> Result<D
 
     let mut found = Diagnostics::default();
     if resource.core && OWN.contains(&resource.kind.as_str()) && after.admits() {
-        let message = format!("webhooks of `{}` are asked about the operator's own objects, too", resource.display());
+        let message = format!("webhooks for `{}` are also called for the operator's own objects", resource.display());
         let help =
             "with `failurePolicy=ignore`, or a `namespaceSelector` in `patch`, the operator can start when it is down";
         found.push(Diagnostic::new(Code::WebhookDeadlock, message).help(help));
@@ -88,9 +89,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateWebhookOptions) -> Result<D
         if after.admits() && name.len() > SUBDOMAIN_MAX {
             let problem =
                 Problem::new(format!("the name of the webhook, `{name}`, is longer than {SUBDOMAIN_MAX} characters"));
-            return Err(problem
-                .help("the group, the version and the kind are parts of it: one has to be shorter")
-                .into());
+            return Err(problem.help("the name consists of group, version and kind: shorten one of them").into());
         }
     }
     found.extend(webhook::config(draft, &context, &after, mode)?);
@@ -124,7 +123,7 @@ fn refuse_same_path(project: &Project, resource: &Resource, webhooks: &ProjectWe
     }
     for path in webhooks.paths(resource).into_iter().flatten() {
         if let Some(of) = taken.get(&path) {
-            let problem = Problem::new(format!("the path `{path}` is that of {of}"));
+            let problem = Problem::new(format!("the path `{path}` is already used by {of}"));
             return Err(problem.help("pass another `--defaulting-path` or `--validation-path`").into());
         }
         taken.insert(path, format!("`{}`", resource.display()));
@@ -163,8 +162,8 @@ fn requested(project: &Project, resource: &Resource, options: &CreateWebhookOpti
     let usage = |message: &str, help: &str| Err(UsageError(Problem::new(message).help(help)).into());
     if !(options.defaulting || options.validation || options.conversion) {
         return usage(
-            "no webhook is asked for",
-            "pass `--defaulting`, `--programmatic-validation` or `--conversion`, one or several",
+            "no webhook is requested",
+            "pass at least one of `--defaulting`, `--programmatic-validation` and `--conversion`",
         );
     }
     for (path, given, flag) in [
@@ -178,7 +177,7 @@ fn requested(project: &Project, resource: &Resource, options: &CreateWebhookOpti
         let is_path_char = |char: char| char.is_ascii_alphanumeric() || matches!(char, '/' | '-' | '.');
         if !path.starts_with('/') || path.len() < 2 || !path.chars().all(is_path_char) {
             return usage(
-                "a path begins with `/`, and has letters, digits, `-`, `.` and `/`",
+                "a path must start with `/` and consist of letters, digits, `-`, `.` and `/`",
                 "for example `/validate`",
             );
         }
@@ -198,7 +197,7 @@ fn requested(project: &Project, resource: &Resource, options: &CreateWebhookOpti
         }
         for other in project.other_versions(resource) {
             if ProjectWebhooks::of(other)?.conversion {
-                let problem = Problem::new(format!("`{}` is the hub of `{}` already", other.display(), resource.kind));
+                let problem = Problem::new(format!("`{}` is already the hub of `{}`", other.display(), resource.kind));
                 let help =
                     format!("pass `--version {} --spoke {}`: a kind has one hub", other.version, resource.version);
                 return Err(problem.help(help).into());
@@ -210,7 +209,7 @@ fn requested(project: &Project, resource: &Resource, options: &CreateWebhookOpti
         let version = Version::parse(spoke).map_err(UsageError)?;
         if version == resource.version {
             return usage(
-                "a version is not a spoke of itself",
+                "a version cannot be a spoke of itself",
                 "`--version` names the hub, the newest version; `--spoke` the others",
             );
         }

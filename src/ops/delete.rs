@@ -91,8 +91,11 @@ fn find(project: &Project, options: &DeleteOptions) -> Result<Resource> {
     match known::find(project, &wanted, &options.group)? {
         ExistingKind::Recorded(entry) => Ok(*entry),
         ExistingKind::Builtin(_) => {
-            let problem = Problem::new(format!("the project has nothing of `{} {}`", options.version, options.kind));
-            Err(problem.help("`PROJECT` lists what the project has").into())
+            let problem = Problem::new(format!(
+                "the project has no API, controller or webhook for `{} {}`",
+                options.version, options.kind
+            ));
+            Err(problem.help("see `resources` in `PROJECT`").into())
         }
     }
 }
@@ -107,7 +110,8 @@ fn flags(resource: &Resource) -> String {
 
 fn delete_api(draft: &Draft, project: &mut Project, resource: &Resource) -> Result<()> {
     if resource.api.is_none() && resource.controllers == Controllers::None {
-        let problem = Problem::new(format!("`{}` has neither types nor a controller here", resource.display()));
+        let problem =
+            Problem::new(format!("the project has neither types nor a controller for `{}`", resource.display()));
         return Err(problem.help(format!("run `memcached-sdk delete webhook {}`", flags(resource))).into());
     }
     if resource.webhooks.is_some() {
@@ -127,7 +131,7 @@ fn delete_api(draft: &Draft, project: &mut Project, resource: &Resource) -> Resu
 
 fn delete_version(draft: &Draft, project: &mut Project, resource: &Resource) -> Result<()> {
     if resource.api.is_none() || !project.other_versions(resource).any(|other| other.api.is_some()) {
-        let problem = Problem::new(format!("`{}` is the only version of its kind here", resource.display()));
+        let problem = Problem::new(format!("`{}` is the only version of its kind in the project", resource.display()));
         return Err(problem.help(format!("run `memcached-sdk delete api {}`", flags(resource))).into());
     }
     if ProjectWebhooks::of(resource)?.conversion {

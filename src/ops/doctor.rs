@@ -139,7 +139,7 @@ fn own_program() -> Result<String, Problem> {
     if found == version {
         return Ok(found);
     }
-    Err(Problem::new(format!("`make` runs {found}, and this is {version}")).help("install one version of both"))
+    Err(Problem::new(format!("`make` runs {found}; this is {version}")).help("install one version of both"))
 }
 
 fn project(root: &Path) -> Vec<Checkup> {
@@ -164,7 +164,7 @@ fn version(project: &Project) -> Result<String, Problem> {
     let name = project.name.as_str();
     match project.cli_version.as_deref() {
         Some(VERSION) => Ok(format!("{name}, by memcached-sdk {VERSION}")),
-        Some(other) => Err(Problem::new(format!("{name} is of memcached-sdk {other}, and this is {VERSION}"))
+        Some(other) => Err(Problem::new(format!("{name} was written by memcached-sdk {other}; this is {VERSION}"))
             .help("run `memcached-sdk update`")),
         None => Err(Problem::new(format!("`PROJECT` of {name} does not say which version wrote it"))
             .help("run `memcached-sdk update`")),
@@ -185,7 +185,7 @@ fn releases(root: &Path) -> Result<String, Problem> {
             }
             [version] => shown.push(format!("{name} {version}")),
             [first, .., last] => {
-                let what = format!("the program has {name} {first} and {last}, whose types do not fit each other");
+                let what = format!("the program links {name} {first} and {last}, whose types are incompatible");
                 let help = format!("find who needs the older one with `cargo tree --invert {name}@{first}`");
                 return Err(Problem::new(what).help(help));
             }
@@ -237,7 +237,7 @@ fn kinds(project: &Project, crds: &[Crd]) -> Result<String, Problem> {
     let own = || project.resources.iter().filter(|resource| resource.api.is_some() && !resource.external);
     let recorded: BTreeSet<String> = own().map(Resource::display).collect();
     if let Some(kind) = recorded.difference(&in_source).next() {
-        return Err(Problem::new(format!("`PROJECT` has `{kind}`, and the source has no such type"))
+        return Err(Problem::new(format!("`PROJECT` lists `{kind}`, but the source has no such type"))
             .help("restore the type from version control, or remove the entry from `PROJECT`"));
     }
     let more = in_source.difference(&recorded).count();
@@ -259,7 +259,8 @@ fn controllers(root: &Path, project: &Project) -> Result<String, Problem> {
             let path = format!("src/{}.rs", resource.controller_modules(project.multigroup, name).join("/"));
             found += 1;
             if !root.join(&path).is_file() {
-                let what = format!("`PROJECT` has a controller of `{}`, and `{path}` is missing", resource.display());
+                let what =
+                    format!("`PROJECT` lists a controller for `{}`, but `{path}` is missing", resource.display());
                 return Err(
                     Problem::new(what).help("restore the file from version control; if you moved it, nothing is wrong")
                 );

@@ -110,7 +110,7 @@ fn apply_difference(
             (Some(old), None, Some(text)) if is_same(&old, &text) => draft.remove(path.clone()),
             (Some(_), None, Some(_)) if edited == Edited::Discard => draft.remove(path.clone()),
             (Some(old), None, Some(text)) if edited == Edited::Refuse => {
-                let message = format!("`{path}` has changes of yours, which would be deleted");
+                let message = format!("`{path}` has changes of yours that would be lost");
                 let help =
                     format!("pass `--discard` to delete them, or move them to another file:\n{}", edits(&old, &text));
                 found.push(Diagnostic::new(Code::EditDiscarded, message).help(help));
@@ -174,8 +174,8 @@ fn merged(path: &RelPath, old: &str, new: &str, text: &str) -> Merged {
 fn conflict_findings(path: &RelPath, text: &str, conflicts: &[MergeConflict]) -> Diagnostics {
     let finding = |MergeConflict { range, wanted }: &MergeConflict| {
         if wanted.is_empty() && range.len() == text.len() {
-            let message = format!("`{path}`: you have changed it where this choice changes it");
-            let help = "take your changes out of it, run the command again, and make them anew";
+            let message = format!("`{path}` conflicts: you have changed what this choice changes");
+            let help = "revert your changes, run the command again, and make them again";
             return Diagnostic::new(Code::EditConflict, message).at(Origin::file(path.as_str())).help(help);
         }
         // The line feed at the end is part of the line.
@@ -183,7 +183,7 @@ fn conflict_findings(path: &RelPath, text: &str, conflicts: &[MergeConflict]) ->
         let origin = Origin { path: path.as_str().into(), text: text.into(), range: shown };
         let (first, last) = (origin.line_column().0, origin.end_line_column().0);
         let lines = if first < last { format!("{first} to {last}") } else { first.to_string() };
-        let message = format!("`{path}:{lines}`: you have changed lines that this choice changes");
+        let message = format!("`{path}:{lines}` conflicts: you have changed lines that this choice changes");
         let help = if wanted.is_empty() {
             "remove these lines, and run the command again".to_owned()
         } else {
@@ -220,7 +220,7 @@ pub(crate) fn verify_choices(draft: &mut Draft, project: &Project) -> Result<Dia
             continue;
         }
         let paths: Vec<String> = differing.keys().map(|path| format!("`{path}`")).collect();
-        let message = format!("`PROJECT` says `{}`, and these files do not: {}", choice.flag(), paths.join(", "));
+        let message = format!("`PROJECT` says `{}`, but these files do not: {}", choice.flag(), paths.join(", "));
         let help = format!("run `memcached-sdk edit {}`, or another choice", choice.flag());
         found.push(Diagnostic::new(Code::ProjectDiffers, message).help(help));
         for (path, text) in differing {

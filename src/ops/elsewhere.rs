@@ -12,7 +12,7 @@ impl Elsewhere {
         let (verb, were) = if self.0.len() == 1 { ("uses", "was") } else { ("use", "were") };
         let names = self.0.join("`, `");
         let message = format!("{missing}; in this workspace `{names}` {verb} kube and {were} not read");
-        let help = format!("pass `-p {}`, or `--workspace` for all", self.0[0]);
+        let help = format!("pass `-p {}`, or `--workspace` for all packages", self.0[0]);
         Diagnostic::new(Code::Elsewhere, message).help(help)
     }
 }

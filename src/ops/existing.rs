@@ -34,15 +34,15 @@ pub(crate) fn refuse(root: &Path) -> Result<()> {
         }
     }
     let folder = shown_folder(root);
-    let new = "make the project in a folder of its own: `memcached-sdk init FOLDER`";
+    let new = "create the project in a separate folder: `memcached-sdk init FOLDER`";
     let problem = match (manifest, sources.first()) {
         (None, None) => return Ok(()),
-        (None, Some(path)) => Problem::new(format!("`{folder}` has sources already: `{path}`")).help(new),
+        (None, Some(path)) => Problem::new(format!("`{folder}` already contains sources: `{path}`")).help(new),
         (Some(_), _) => match CargoManifest::of(root) {
             None => Problem::new(format!("`{folder}` has a `Cargo.toml` that is not one of a package")).help(new),
             Some(own) if own.dependencies.is_empty() && sources.is_empty() => return Ok(()),
             Some(own) => {
-                let problem = Problem::new(format!("`{folder}` has a crate already: `{}`", own.name));
+                let problem = Problem::new(format!("`{folder}` already contains a crate: `{}`", own.name));
                 problem.help(if uses_kube(&own) { format!("{WORKS}, {new}") } else { new.to_owned() })
             }
         },

@@ -70,7 +70,7 @@ fn rust_path(path: &str) -> Result<String> {
     };
     if !path.split("::").all(is_name) {
         let problem = Problem::new(format!("`{path}` is not the path of a Rust module"));
-        return Err(UsageError(problem.help("name where the type is, such as `cert_manager::v1`")).into());
+        return Err(UsageError(problem.help("pass the path of the module, such as `cert_manager::v1`")).into());
     }
     Ok(path.to_owned())
 }

@@ -148,7 +148,7 @@ pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Resul
 /// Checks the options and resolves the names in them.
 fn resolve(options: &GenerateOptions) -> Result<ManifestOptions> {
     if let Some(why) = marker::wrong_role_name(&options.role_name) {
-        let problem = Problem::new(format!("`{}` can't be the name of a role: {why}", options.role_name));
+        let problem = Problem::new(format!("`{}` is not a valid role name: {why}", options.role_name));
         return Err(UsageError(problem.help("choose another `--role-name`")).into());
     }
     let packages = Packages::find(Path::new("."), &options.packages)?;
@@ -157,7 +157,7 @@ fn resolve(options: &GenerateOptions) -> Result<ManifestOptions> {
     if !options.wanted.crds && !choice.is_all() {
         let what = if options.wanted.roles { "rbac" } else { "webhooks" };
         let problem =
-            Problem::new(format!("`--kind` and `--exclude` choose CRDs, of which `generate {what}` writes none"));
+            Problem::new(format!("`--kind` and `--exclude` choose CRDs, but `generate {what}` writes no CRDs"));
         return Err(UsageError(problem).into());
     }
     Ok(ManifestOptions {
@@ -185,8 +185,11 @@ fn notes(manifests: &Manifests, options: &ManifestOptions) -> Diagnostics {
     let note = match elsewhere {
         Some(elsewhere) => Some(elsewhere.note("nothing to generate was found")),
         None => manifests.roles.unmarked.then(|| {
-            let message = "the role is left as it is, since the source has no `+kubebuilder:rbac` marker";
-            Diagnostic::new(Code::RoleKept, message).help("`memcached-sdk rbac lint --fix` writes those that it needs")
+            let message = "the role is not changed, since the source has no `+kubebuilder:rbac` marker";
+            Diagnostic::new(Code::RoleKept, message).help(
+                "`memcached-sdk rbac lint --fix` adds the markers that \
+                the code needs",
+            )
         }),
     };
     note.into_iter().collect()

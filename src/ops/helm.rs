@@ -37,7 +37,7 @@ pub(crate) struct PlannedChart {
 
 /// Plans a chart of the manifests.
 pub(crate) fn run(options: &HelmOptions) -> Result<Findings<PlannedChart>> {
-    let doing = format!("cannot make a chart of `{}`", options.manifests.display());
+    let doing = format!("cannot make a chart from `{}`", options.manifests.display());
     let objects = rendered::objects(&options.manifests, rendered::RENDER, &doing)?;
     let chart = chart::chart(&objects).context(doing)?;
     let mut draft = Draft::open(&options.output_dir);
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &HelmOptions) -> Result<Findings<PlannedChart>> {
         &format!("{FOLDER}/templates"),
         &chart.templates,
         chart::is_generated,
-        "move it to a folder of your own, such as templates/custom",
+        "move it to a separate folder, such as templates/custom",
     )?;
     put_values(&mut draft, &chart, options.force)?;
     let Chart { name, namespace, found, .. } = chart;
@@ -71,12 +71,12 @@ fn put_values(draft: &mut Draft, chart: &Chart, force: bool) -> Result<()> {
             let before = before.unwrap_or_else(|| theirs.clone());
             let merged = merge(&before, &chart.values, &theirs).text;
             let parse = |text: &str| serde_yaml::from_str::<Value>(text);
-            let there = parse(&merged).map_err(|error| Problem::new(format!("`{values}` is no YAML: {error}")))?;
+            let there =
+                parse(&merged).map_err(|error| Problem::new(format!("`{values}` is not valid YAML: {error}")))?;
             let missing = chart::missing(&parse(&chart.values).unwrap_or_default(), &there);
             if !missing.is_empty() {
                 let problem = Problem::new(format!("`{values}` lacks {}", missing.join(", ")));
-                let help =
-                    format!("add them as `{base}` has them, or take your values.yaml away and run the command again");
+                let help = format!("copy them from `{base}`, or remove your values.yaml and run the command again");
                 return Err(problem.help(help).into());
             }
             draft.edit(&values, |_| Ok(merged))?;

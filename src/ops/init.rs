@@ -84,7 +84,7 @@ fn workspace(root: &Path, source: &ManagerSource) -> Result<Option<String>> {
             let there = other.dir.strip_prefix(folder).unwrap_or(&other.dir);
             let there = there.to_string_lossy().replace('\\', "/");
             let problem = Problem::new(format!(
-                "the cargo workspace `{}` has a package `{}` already, in `{there}`, and cannot have two",
+                "the cargo workspace `{}` already has a package `{}`, in `{there}`",
                 manifest.display(),
                 runtime::PACKAGE
             ));
@@ -108,7 +108,7 @@ fn project(root: &Path, options: &InitOptions) -> Result<Project> {
     } else {
         let root = std::path::absolute(root).context("the folder has no path")?;
         let folder = root.file_name().ok_or_else(|| {
-            UsageError(Problem::new("the folder has no name to call the project by").help("pass `--project-name`"))
+            UsageError(Problem::new("cannot derive a project name from the folder").help("pass `--project-name`"))
         })?;
         ProjectName::from_folder(&folder.to_string_lossy()).map_err(UsageError)?
     };
@@ -117,7 +117,7 @@ fn project(root: &Path, options: &InitOptions) -> Result<Project> {
     let lease = project.leader_election_id();
     if lease.len() > SUBDOMAIN_MAX {
         let problem =
-            Problem::new(format!("the domain is too long: the Lease of leader election, `{lease}`, ends in it"));
+            Problem::new(format!("the domain is too long for the name of the leader election Lease, `{lease}`"));
         let most = SUBDOMAIN_MAX - lease.find('.').map_or(0, |dot| dot + 1);
         return Err(UsageError(problem.help(format!("use a domain of at most {most} characters"))).into());
     }
@@ -162,7 +162,7 @@ fn refuse_other_project(draft: &Draft) -> Result<()> {
     let record = RelPath::new(RECORD)?;
     let disk = Draft::open(draft.root()).read(&record)?;
     if disk.is_some() && disk != draft.read(&record)? {
-        return Err(Problem::new(format!("`{}` is a project already, and not this one", shown_folder(draft.root())))
+        return Err(Problem::new(format!("`{}` already contains a different project", shown_folder(draft.root())))
             .help("choose another folder, or add to the project with `memcached-sdk create api`")
             .into());
     }

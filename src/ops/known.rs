@@ -47,7 +47,7 @@ pub(crate) fn find(project: &Project, resource: &Resource, group: &str) -> Resul
         return Ok(ExistingKind::Builtin(builtin));
     }
     let shown = resource.display();
-    let problem = Problem::new(format!("`{shown}` is neither an API of this project nor a type of Kubernetes"));
+    let problem = Problem::new(format!("`{shown}` is neither an API of this project nor a built-in kind"));
     Err(problem.help(help(project, resource)).into())
 }
 

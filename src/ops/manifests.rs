@@ -110,7 +110,7 @@ pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
         found.extend(samples::update(crds, draft)?);
     }
     if engine::is_for_the_compiler(&found) {
-        let problem = Problem::new("the CRDs of this project can't be written without compiling it");
+        let problem = Problem::new("the CRDs of this project cannot be generated without compiling it");
         found.push(problem.help("pass `--make=false`, and run `memcached-sdk generate` afterwards").into());
     }
     Ok(found)

@@ -45,7 +45,7 @@ pub(crate) fn names(options: &MigrateOptions) -> Result<BTreeSet<String>> {
     let in_project = options.kinds.is_empty() || options.kinds.iter().any(|name| is_kind(&name));
     let project = in_project.then(|| Project::recorded(&Draft::open(Path::new(".")))).transpose();
     let project =
-        project.map_err(|error| error.context("kinds are looked up in the project: name them as PLURAL.GROUP"))?;
+        project.map_err(|error| error.context("no project found to look the kinds up: write them as PLURAL.GROUP"))?;
     let known: Vec<(&str, String)> = project.iter().flat_map(kinds).collect();
     if options.kinds.is_empty() {
         return Ok(known.into_iter().map(|(_, name)| name).collect());
@@ -59,7 +59,7 @@ pub(crate) fn names(options: &MigrateOptions) -> Result<BTreeSet<String>> {
         let found: Vec<&String> = known.iter().filter(|(kind, _)| kind == wanted).map(|(_, name)| name).collect();
         if found.is_empty() {
             let problem = Problem::new(format!("the project has no kind `{wanted}`"));
-            return Err(UsageError(problem.help("name a kind of the project, or a CRD as PLURAL.GROUP")).into());
+            return Err(UsageError(problem.help("pass a kind of the project, or a CRD as PLURAL.GROUP")).into());
         }
         names.extend(found.into_iter().cloned());
     }
@@ -104,7 +104,10 @@ impl Migration<'_> {
             let shown = failed.iter().take(LINES).map(String::as_str).collect::<Vec<_>>().join("\n");
             let problem = Problem::new(format!("{left} objects of `{name}` could not be rewritten:\n{shown}"));
             return Err(problem
-                .help("make them valid, and run the command again: it forgets no version before")
+                .help(
+                    "make them valid, and run the command again; until then no version is removed from \
+                    `status.storedVersions`",
+                )
                 .into());
         }
         if self.options.dry_run {
@@ -112,14 +115,14 @@ impl Migration<'_> {
             return Ok(());
         }
         self.forget(&before, storage)?;
-        let gone = if *gone == 0 { String::new() } else { format!(", {gone} were deleted meanwhile") };
+        let gone = if *gone == 0 { String::new() } else { format!(", {gone} were deleted in the meantime") };
         say(&format!("{name}: {rewritten} objects are stored in `{storage}`{gone}; other versions are forgotten"));
         Ok(())
     }
 
     fn definition(&self) -> Result<Value> {
         let found = self.kubectl.get(&format!("{DEFINITIONS}/{}", self.name))?;
-        let missing = || Problem::new(format!("the cluster has no CRD `{}`", self.name)).help("install it first");
+        let missing = || Problem::new(format!("CRD `{}` not found in the cluster", self.name)).help("install it first");
         Ok(found.ok_or_else(missing)?)
     }
 
@@ -141,10 +144,10 @@ impl Migration<'_> {
                 // The server remembers for some minutes only what it has listed.
                 lists += 1;
                 if lists > LISTS {
-                    let problem = Problem::new(format!("a list of `{}` takes too long for the API server", self.name));
+                    let problem = Problem::new(format!("the API server timed out while it listed `{}`", self.name));
                     return Err(problem.help("pass a smaller `--page-size`").into());
                 }
-                say(&format!("{}: the list has expired and begins anew", self.name));
+                say(&format!("{}: the list has expired and starts over", self.name));
                 (token, count) = (String::new(), Count::default());
                 continue;
             };
@@ -187,8 +190,11 @@ impl Migration<'_> {
         let now = self.definition()?;
         let same = |pointer: &str| now.pointer(pointer) == before.pointer(pointer);
         if !["/metadata/uid", "/metadata/generation", "/status/storedVersions"].into_iter().all(same) {
-            let problem =
-                Problem::new(format!("the CRD `{}` was changed meanwhile, so no version is forgotten", self.name));
+            let problem = Problem::new(format!(
+                "the CRD `{}` has changed, so no version was removed from \
+                    `status.storedVersions`",
+                self.name
+            ));
             return Err(problem.help("run the command again").into());
         }
         let patch = json!({
@@ -199,8 +205,11 @@ impl Migration<'_> {
         let patch = format!("--patch={patch}");
         let output = self.kubectl.run(&[&args[..], &["--type=merge", &patch]].concat(), "")?;
         if !output.succeeded {
-            let problem =
-                Problem::new(format!("the versions of `{}` can't be forgotten: {}", self.name, output.stderr.trim()));
+            let problem = Problem::new(format!(
+                "cannot remove versions from `status.storedVersions` of `{}`: {}",
+                self.name,
+                output.stderr.trim()
+            ));
             return Err(problem.help("run the command again").into());
         }
         Ok(())
@@ -248,7 +257,7 @@ impl Kubectl<'_> {
         let output = self.run(&["get", "--raw", path], "")?;
         if output.succeeded {
             let value = serde_json::from_str(&output.stdout);
-            return Ok(Some(value.with_context(|| format!("the answer to `{path}` is no JSON"))?));
+            return Ok(Some(value.with_context(|| format!("the answer to `{path}` is not valid JSON"))?));
         }
         if ["(NotFound)", "(Expired)", "(Gone)"].iter().any(|reason| output.stderr.contains(reason)) {
             return Ok(None);
@@ -266,7 +275,7 @@ impl Kubectl<'_> {
             return Ok(Vec::new());
         }
         let mut found: Value =
-            serde_json::from_str(&output.stdout).context("the answer of `kubectl get` is no JSON")?;
+            serde_json::from_str(&output.stdout).context("the output of `kubectl get` is not valid JSON")?;
         Ok(match found.get_mut("items").map(Value::take) {
             Some(Value::Array(items)) => items,
             _ => vec![found],
@@ -295,8 +304,8 @@ impl Kubectl<'_> {
         }
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let cannot = |error| {
-            let problem = Problem::new(format!("`kubectl` can't be run: {error}"));
-            problem.help("install it, and put it into a folder of `PATH`: https://kubernetes.io/docs/tasks/tools")
+            let problem = Problem::new(format!("cannot run `kubectl`: {error}"));
+            problem.help("install it to a folder in `PATH`: https://kubernetes.io/docs/tasks/tools")
         };
         let mut child = command.spawn().map_err(cannot)?;
         let stdin = child.stdin.take();

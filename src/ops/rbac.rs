@@ -121,10 +121,10 @@ impl RbacSource {
         if let (Some(name), Some(program)) = (&options.program, &question.program)
             && !programs.contains(program)
         {
-            let problem = Problem::new(format!("there is no binary `{name}`"));
+            let problem = Problem::new(format!("binary `{name}` not found"));
             return Err(Misuse(match quoted(programs).as_str() {
                 "" => problem,
-                names => problem.help(format!("there are {names}")),
+                names => problem.help(format!("the binaries are {names}")),
             })
             .into());
         }

@@ -12,7 +12,7 @@ use crate::diagnostic::Problem;
 use crate::plan::{Draft, RelPath};
 
 /// The help for missing manifests of a project.
-pub(crate) const RENDER: &str = "run `make build-installer` first, or name other manifests with `--manifests`";
+pub(crate) const RENDER: &str = "run `make build-installer` first, or pass other manifests with `--manifests`";
 
 /// Reads the documents of a file, or of all YAML files below a folder. `-` is stdin. `help` explains how to create them.
 pub(crate) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
@@ -30,7 +30,7 @@ pub(crate) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
 
 fn parse(text: &str, shown: &str) -> Result<Vec<Value>> {
     let documents = serde_yaml::from_multiple::<Value>(text);
-    Ok(documents.map_err(|error| Problem::new(format!("`{shown}` is no YAML: {error}")))?)
+    Ok(documents.map_err(|error| Problem::new(format!("`{shown}` is not valid YAML: {error}")))?)
 }
 
 /// Reads the objects of a stream, including the items of a `List`. `doing` describes the caller's step in errors.
@@ -60,7 +60,8 @@ pub(crate) fn rendered(folder: &Path, help: &str, doing: &str, say: &mut dyn FnM
     let problem = Problem::new(format!("cannot render `{shown}`: neither `kubectl` nor `kustomize` is in PATH"));
     Err(problem
         .help(format!(
-            "install one, or pipe what renders it: `kubectl kustomize {shown} | memcached-sdk generate bundle`"
+            "install one of them, or pipe the rendered manifests: `kubectl kustomize {shown} | memcached-sdk \
+                generate bundle`"
         ))
         .into())
 }
@@ -78,7 +79,7 @@ fn objects_of(documents: Vec<Value>, doing: &str) -> Result<Vec<Value>> {
     for object in &objects {
         if !is_text(&object["apiVersion"]) || !is_text(&object["kind"]) || !is_text(&object["metadata"]["name"]) {
             let known: String = object.to_string().chars().take(80).collect();
-            let message = format!("a document is no object with `apiVersion`, `kind` and a name: {known}");
+            let message = format!("a document is not an object with `apiVersion`, `kind` and a name: {known}");
             return Err(Problem::new(message)).with_context(|| doing.to_owned());
         }
     }
@@ -115,7 +116,7 @@ pub(crate) fn put(
         let path = inside(path);
         let rel = RelPath::new(&path)?;
         if draft.read(&rel)?.is_some_and(|text| !is_generated(&text)) {
-            return Err(Problem::new(format!("`{path}` is there and not ours")).help(help).into());
+            return Err(Problem::new(format!("`{path}` exists and was not generated")).help(help).into());
         }
         draft.generate(rel, text);
         kept.insert(path);

@@ -18,7 +18,7 @@ use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource};
 pub(crate) type Scaffold = BTreeMap<RelPath, String>;
 
 pub(crate) fn replay(project: &Project) -> Result<Scaffold> {
-    scaffold(project).context("what `PROJECT` records can't be scaffolded again")
+    scaffold(project).context("cannot scaffold the project again from `PROJECT`")
 }
 
 fn scaffold(project: &Project) -> Result<Scaffold> {

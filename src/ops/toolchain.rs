@@ -24,12 +24,12 @@ pub(crate) fn rust() -> Result<String, Problem> {
     let (major, minor) = RUST;
     let rustc = rustc();
     let Some(text) = version(&rustc) else {
-        return Err(Problem::new(format!("a Rust toolchain: `{rustc}` can't be run"))
+        return Err(Problem::new(format!("a Rust toolchain: cannot run `{rustc}`"))
             .help(format!("install Rust {major}.{minor} or newer from https://rustup.rs")));
     };
     match parse(&text) {
         Some(found) if found < RUST => {
-            let what = format!("a newer Rust: this is {}.{}, and {major}.{minor} is needed", found.0, found.1);
+            let what = format!("a newer Rust: found {}.{}, expected {major}.{minor} or newer", found.0, found.1);
             Err(Problem::new(what).help("run `rustup update stable`"))
         }
         // An unknown form of version may be a new one.
@@ -74,10 +74,8 @@ fn find_c_compiler(host: &str, is_there: &dyn Fn(&str) -> bool) -> Result<&'stat
     let found = programs.iter().find(|program| is_there(program));
     found.copied().ok_or_else(|| {
         let name = programs[0];
-        Problem::new(format!(
-            "a C compiler, which links Rust programs and builds `ring` for TLS: `{name}` can't be run"
-        ))
-        .help(help)
+        Problem::new(format!("a C compiler, which links Rust programs and builds `ring` for TLS: cannot run `{name}`"))
+            .help(help)
     })
 }
 

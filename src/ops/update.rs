@@ -25,9 +25,9 @@ pub(crate) fn run(draft: &mut Draft, options: UpdateOptions) -> Result<Diagnosti
         && !options.force
     {
         return Err(Problem::new(format!(
-            "the project is of memcached-sdk {made_by}, and this is the older {VERSION}"
+            "the project was written by memcached-sdk {made_by}; this is the older {VERSION}"
         ))
-        .help("install the newer version, or pass `--force` to go back to this one's manager")
+        .help("install the newer version, or pass `--force` to return to the manager of this version")
         .into());
     }
     let found = match &project.manager {
@@ -68,14 +68,14 @@ pub(crate) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Opt
     let _foreign = manager::files(draft, true)?;
     let made_by = project.cli_version.as_deref().unwrap_or("another version");
     let message = if made_by == VERSION {
-        format!("`manager` is not what memcached-sdk {VERSION} writes: it was edited")
+        format!("`manager` differs from the copy that memcached-sdk {VERSION} writes: it was edited")
     } else {
-        format!("`manager` is of memcached-sdk {made_by}, and this is {VERSION}")
+        format!("`manager` was written by memcached-sdk {made_by}; this is {VERSION}")
     };
     let help = if is_newer(made_by, VERSION) {
         format!("install memcached-sdk {made_by}")
     } else {
-        "run `memcached-sdk update`; `generate` leaves the folder as it is".to_owned()
+        "run `memcached-sdk update`; `generate` does not change the folder".to_owned()
     };
     Ok(Some(Diagnostic::new(Code::ManagerDiffers, message).help(help)))
 }

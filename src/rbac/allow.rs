@@ -69,16 +69,16 @@ impl Allow {
 
     fn check(&self) -> Option<Diagnostic> {
         let known = |code: &&String| Code::ALL.iter().any(|known| known.as_str() == code.as_str());
-        let form = format!("write `{WORD}(rbac-excess): why it is right`");
+        let form = format!("write `{WORD}(rbac-excess): reason`");
         let wrong = |message: String, help: String| Diagnostic::new(Code::RbacAllow, message).help(help);
         let diagnostic = if self.codes.is_empty() {
-            wrong("the comment names no code of a finding".to_owned(), form)
+            wrong("the comment has no finding code".to_owned(), form)
         } else if let Some(code) = self.codes.iter().find(|code| !known(code)) {
-            wrong(format!("there is no finding `{code}`"), "the code of a finding is in brackets".to_owned())
+            wrong(format!("unknown finding `{code}`"), "the finding code is shown in brackets in the report".to_owned())
         } else if self.reason.is_empty() {
-            wrong("the comment says no reason, so it allows nothing".to_owned(), form)
+            wrong("the comment has no reason, so it has no effect".to_owned(), form)
         } else if !self.used {
-            wrong(format!("there is no finding {} here", quoted(&self.codes)), "remove the comment".to_owned())
+            wrong(format!("no finding {} at this place", quoted(&self.codes)), "remove the comment".to_owned())
         } else {
             return None;
         };

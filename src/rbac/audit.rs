@@ -373,10 +373,12 @@ impl Verification<'_> {
     fn broken(&self, tally: &Tally) -> Diagnostics {
         let at = || Origin::file(self.log);
         let each = tally.broken.iter().map(|(line, why)| {
-            Diagnostic::new(Code::AuditLine, format!("line {line} is no audit event: {why}")).at(at())
+            Diagnostic::new(Code::AuditLine, format!("line {line} is not an audit event: {why}")).at(at())
         });
-        let more = (tally.more_broken > 0)
-            .then(|| Diagnostic::new(Code::AuditLine, format!("so are {} more lines", tally.more_broken)).at(at()));
+        let more = (tally.more_broken > 0).then(|| {
+            Diagnostic::new(Code::AuditLine, format!("{} more lines are not audit events either", tally.more_broken))
+                .at(at())
+        });
         each.chain(more).map(|broken| broken.help("each line is one JSON object of `audit.k8s.io`")).collect()
     }
 
@@ -461,7 +463,8 @@ impl Verification<'_> {
                 && !used.any(|(permission, place)| atom.rule.grants(permission) && self.reaches(atom, place))
         })?;
         let message = format!("no request in the log used {list}");
-        let help = "let the operator do all that it can while the log is written; remove what is never used";
+        let help = "exercise every function of the operator while the log is recorded; remove permissions that \
+            remain unused";
         Some(Diagnostic::new(Code::RbacUnused, message).help(help).at(grants[0].origin.clone()))
     }
 }

@@ -88,11 +88,11 @@ impl MarkerCheck<'_> {
         {
             // The core group has no name.
             if item.is_empty() && argument != "groups" {
-                self.warn(format!("an item of `{argument}` is empty"), "take it out");
+                self.warn(format!("an item of `{argument}` is empty"), "remove it");
             } else if !item.is_empty() && !is_plain(item) {
                 self.warn(
                     format!("`{argument}` has the item `{item}`"),
-                    "separate items with one `;` and nothing else; a quoted text is one item",
+                    "separate items with a single `;`; a quoted text is one item",
                 );
             }
         }
@@ -104,12 +104,12 @@ impl MarkerCheck<'_> {
         for (argument, text) in [("namespace", namespace), ("roleName", role_name)] {
             if text.starts_with(',') {
                 self.warn(
-                    format!("`{argument}` has no value, and takes what follows for it: `{text}`"),
-                    format!("leave `{argument}=` out, or write `{argument}=\"\"`"),
+                    format!("`{argument}` has no value and takes the next text as its value: `{text}`"),
+                    format!("remove `{argument}=`, or write `{argument}=\"\"`"),
                 );
             } else if argument == "roleName" {
                 if let Some(why) = marker::wrong_role_name(text).filter(|_| !text.is_empty()) {
-                    self.warn(format!("`{text}` can't be the name of a role: {why}"), "choose another `roleName`");
+                    self.warn(format!("`{text}` is not a valid role name: {why}"), "choose another `roleName`");
                 }
             } else if !text.is_empty()
                 && let Err(problem) = name::Namespace::parse(text)
@@ -124,22 +124,22 @@ impl MarkerCheck<'_> {
         let RbacMarker { groups, resources, resource_names, verbs, urls, namespace, .. } = self.marker;
         if !urls.is_empty() && !namespace.is_empty() {
             self.warn(
-                "a Role can't allow `urls`: they belong to no namespace",
+                "a Role cannot grant `urls`: they are not namespaced",
                 "remove `namespace`, or move `urls` to a marker of its own",
             );
         }
         let about_objects = [groups, resources, resource_names].iter().any(|list| !list.is_empty());
         if !urls.is_empty() && about_objects {
-            self.warn("a rule is about `resources` or about `urls`, not both", "write two markers");
+            self.warn("a rule has `resources` or `urls`, not both", "write two markers");
         }
         if urls.is_empty() && resources.is_empty() {
-            self.warn("the rule names neither `resources` nor `urls`", "add what the verbs are about");
+            self.warn("the rule has neither `resources` nor `urls`", "add `resources` or `urls`");
         }
         if !resources.is_empty() && groups.is_empty() {
-            self.warn("`resources` without `groups`", "add `groups`; the core group is `groups=core`");
+            self.warn("the rule has `resources` without `groups`", "add `groups`; the core group is `groups=core`");
         }
         if verbs.is_empty() {
-            self.warn("`verbs` is empty", "name what may be done, for example `verbs=get;list;watch`");
+            self.warn("`verbs` is empty", "add verbs, for example `verbs=get;list;watch`");
         }
     }
 
@@ -150,21 +150,22 @@ impl MarkerCheck<'_> {
             return;
         }
         if resource_names.iter().any(|name| name == "*") {
-            self.warn("`*` in `resourceNames` is the name of one object, not of all", "leave `resourceNames` out");
+            self.warn("`*` in `resourceNames` matches an object named `*`, not all objects", "remove `resourceNames`");
         }
         let has = |verb: &str| verbs.iter().any(|had| had == verb);
         // A subresource is created of an object that is there.
         let whole = resources.iter().any(|resource| !resource.contains('/'));
         if has("create") && whole && !self.may_create_by_name(markers) {
             self.warn(
-                "`create` can't be limited by `resourceNames`: the request has no object name",
-                "write this verb in a marker without `resourceNames`; or create by server-side apply, and add `patch`",
+                "`create` cannot be restricted by `resourceNames`: the request has no object name",
+                "move this verb to a marker without `resourceNames`; or create by server-side apply, and add \
+                    `patch`",
             );
         }
         if has("deletecollection") {
             self.warn(
-                "`deletecollection` can't be limited by `resourceNames`: the request has no object name",
-                "write this verb in a marker without `resourceNames`",
+                "`deletecollection` cannot be restricted by `resourceNames`: the request has no object name",
+                "move this verb to a marker without `resourceNames`",
             );
         }
     }
@@ -199,9 +200,9 @@ impl MarkerCheck<'_> {
         let help = if URL_VERBS.contains(&lower.as_str()) {
             format!("write `{lower}`")
         } else {
-            format!("the verbs of `urls` are the methods of HTTP: {}", URL_VERBS.join(", "))
+            format!("the verbs of `urls` are HTTP methods in lower case: {}", URL_VERBS.join(", "))
         };
-        self.warn(format!("`{verb}` is no verb of requests to `urls`"), help);
+        self.warn(format!("`{verb}` is not a valid verb for `urls`"), help);
     }
 
     fn resource_verb(&mut self, verb: &str) {
@@ -225,15 +226,15 @@ impl MarkerCheck<'_> {
             (Some((_, instead)), _) => format!("write {instead}"),
             (None, Some(near)) if near == lower => format!("write `{near}`"),
             (None, Some(near)) => format!("did you mean `{near}`?"),
-            (None, None) => format!("verbs of Kubernetes: {}", known().collect::<Vec<_>>().join(", ")),
+            (None, None) => format!("the verbs of Kubernetes are {}", known().collect::<Vec<_>>().join(", ")),
         };
-        self.warn(format!("`{verb}` is no verb that Kubernetes asks for"), help);
+        self.warn(format!("`{verb}` is not a verb of Kubernetes"), help);
     }
 
     fn groups(&mut self) {
         for group in self.marker.groups.iter().filter(|group| is_plain(group) && *group != "*") {
             if let Some(help) = wrong_group(core(group)) {
-                self.warn(format!("`{group}` is no API group"), help);
+                self.warn(format!("`{group}` is not a valid API group"), help);
             }
         }
     }
@@ -245,14 +246,14 @@ impl MarkerCheck<'_> {
             let (plural, subresource) = resource.split_once('/').unwrap_or((resource, ""));
             if subresource == "*" {
                 self.warn(
-                    format!("`{resource}` matches nothing: only a whole resource can be `*`"),
-                    format!("name the subresources, for example `{plural}/status`, or write `*` for everything"),
+                    format!("`{resource}` matches nothing: `*` must stand for the whole resource"),
+                    format!("write the subresources, for example `{plural}/status`, or `*` for everything"),
                 );
             } else if plural != "*" && all_known && !groups.is_empty() {
                 self.builtin(&groups, plural);
             } else if resource.to_lowercase() != *resource {
                 self.warn(
-                    format!("`{resource}` is no resource: they are in lower case"),
+                    format!("`{resource}` is not a valid resource: resources are in lower case"),
                     format!("write the plural in lower case, for example `{}`", lower_plural(resource)),
                 );
             }
@@ -267,7 +268,7 @@ impl MarkerCheck<'_> {
             // A namespace is read by requests that are about that namespace.
             if of_cluster && !self.marker.namespace.is_empty() && plural != "namespaces" {
                 self.warn(
-                    format!("a Role can't allow `{plural}`: a {} belongs to no namespace", found.kind),
+                    format!("a Role cannot grant `{plural}`: a {} is not namespaced", found.kind),
                     "remove `namespace` from this marker, and bind the ClusterRole",
                 );
             }
@@ -290,17 +291,17 @@ impl MarkerCheck<'_> {
             (None, Some(builtin)) => format!("it is in {}", shown_group(builtin.group)),
             (None, None) => return,
         };
-        self.warn(format!("`{plural}` is no resource of {in_groups}"), help);
+        self.warn(format!("resource `{plural}` not found in {in_groups}"), help);
     }
 
     fn urls(&mut self) {
         for url in self.marker.urls.iter().filter(|url| is_plain(url) && *url != "*") {
             if !url.starts_with('/') {
-                self.warn(format!("`{url}` is no path: no request matches it"), format!("write `/{url}`"));
+                self.warn(format!("`{url}` is not a path: no request matches it"), format!("write `/{url}`"));
             } else if url.trim_end_matches('*').contains('*') {
                 self.warn(
-                    format!("`{url}` has a `*` inside, which stands for nothing but itself"),
-                    "only a `*` at the end stands for whatever follows",
+                    format!("`{url}` has a `*` in the middle, which matches only itself"),
+                    "only a `*` at the end is a wildcard",
                 );
             }
         }
@@ -351,7 +352,7 @@ fn wrong_group(group: &str) -> Option<String> {
         return None;
     }
     if let Some((before, _)) = group.split_once('/') {
-        return Some(format!("leave the version out: `{}`", if before.is_empty() { "core" } else { before }));
+        return Some(format!("remove the version: `{}`", if before.is_empty() { "core" } else { before }));
     }
     let lower = group.to_lowercase();
     if lower != group {
@@ -361,7 +362,7 @@ fn wrong_group(group: &str) -> Option<String> {
         return Some("the core group is `core`".to_owned());
     }
     if group.contains('*') {
-        return Some("`*` stands for all groups, and for nothing inside a name".to_owned());
+        return Some("`*` alone matches all groups; inside a name it is not a wildcard".to_owned());
     }
     // The groups of custom resources have a dot.
     let theirs = group.contains('.');

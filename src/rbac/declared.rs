@@ -196,7 +196,7 @@ impl RoleManifests {
     pub fn read(&mut self, path: &str, bytes: &[u8]) -> Result<(), Problem> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let line = bytes[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
-            Problem::new(format!("`{path}:{line}` is no text in UTF-8"))
+            Problem::new(format!("`{path}:{line}` is not valid UTF-8"))
         })?;
         self.add(path, text.strip_prefix('\u{feff}').unwrap_or(text))
     }
@@ -254,7 +254,7 @@ impl RoleManifests {
     fn not_read(&mut self, entry: &str, path: &str, text: &str) -> Result<(), Problem> {
         let is_remote = entry.contains("://") || entry.contains("github.com") || entry.starts_with("git@");
         if !is_remote {
-            return Err(Problem::new(format!("`{path}` lists `{entry}`, which is not there")));
+            return Err(Problem::new(format!("`{path}` lists `{entry}`, which does not exist")));
         }
         self.note(entry, path, text);
         Ok(())
@@ -264,7 +264,7 @@ impl RoleManifests {
         let start = text.find(entry).unwrap_or_default();
         let origin = Origin { path: path.into(), text: text.into(), range: start..start + entry.len() };
         let message = format!("`{entry}` is not read: roles and bindings in it are not known");
-        let help = "render the kustomization, and name the result: `kustomize build > all.yaml`";
+        let help = "render the kustomization, and pass the result: `kustomize build > all.yaml`";
         self.notes.push(Diagnostic::new(Code::RbacUnproven, message).help(help).at(origin));
     }
 
@@ -467,7 +467,7 @@ fn shown(root: &Path, path: &Path) -> String {
 }
 
 fn no_kustomization(folder: &str) -> Problem {
-    Problem::new(format!("there is no kustomization.yaml in `{folder}`"))
+    Problem::new(format!("kustomization.yaml not found in `{folder}`"))
 }
 
 /// `above` lines stand before the document.
@@ -475,7 +475,7 @@ fn invalid(path: &str, error: &serde_yaml::Error, above: usize) -> Problem {
     let line = above as u64 + error.location().map_or(1, |place| place.line().max(1));
     let error = error.to_string();
     Problem::new(format!("`{path}:{line}` is not valid YAML: {}", yaml::reason(&error)))
-        .help("render templates first, and name the result")
+        .help("render templates first, and pass the result")
 }
 
 /// The rules of a `ClusterRole` that every cluster has, if operators are bound to it.

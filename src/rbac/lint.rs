@@ -78,7 +78,8 @@ impl Missing {
             1 => format!("`{}` and 1 more call need", self.call),
             others => format!("`{}` and {others} more calls need", self.call),
         };
-        let lacks = if self.is_elsewhere { "no role declares where it is needed" } else { "nothing declares" };
+        let lacks =
+            if self.is_elsewhere { "no role declares in the namespace where it is needed" } else { "nothing declares" };
         let message = format!("{who} {what}, which {lacks}");
         let help = match self.role {
             Some(role) => format!("bind the role `{role}` of config/rbac in its kustomization.yaml again"),
@@ -211,7 +212,10 @@ impl RoleComparison<'_> {
                 (None, true) => ("it from the marker", "//"),
                 (Some(_), _) => ("it from the role", "#"),
             };
-            let help = format!("remove {from}, or say who needs it: `{mark} memcached-sdk:allow(rbac-excess): reason`");
+            let help = format!(
+                "remove {from}, or give the reason: `{mark} memcached-sdk:allow(rbac-excess): \
+                reason`"
+            );
             (Code::RbacExcess, format!("nothing in the code uses {list}"), help)
         });
         [note, finding]
@@ -224,7 +228,8 @@ impl RoleComparison<'_> {
             let (line, _) = usage.origin.line_column();
             let place = format!("{}:{line}", usage.origin.path);
             return Some(format!(
-                "`{}` in {place} writes roles, which may give only what the operator has",
+                "`{}` in {place} writes roles, and the API server lets it grant only permissions that the operator \
+                    has",
                 usage.call
             ));
         }
@@ -241,7 +246,7 @@ impl RoleComparison<'_> {
         };
         let origin = &self.doubts.iter().find(explains)?.origin;
         let (line, _) = origin.line_column();
-        Some(format!("a call in {}:{line} was not followed and may use it", origin.path))
+        Some(format!("a call at {}:{line} was not followed and may use it", origin.path))
     }
 
     fn wildcards(&self, grants: &[&Grant]) -> Option<Finding> {
@@ -252,7 +257,7 @@ impl RoleComparison<'_> {
             names.extend(lists.iter().filter(|(_, list)| list.iter().any(is_wild)).map(|(name, _)| *name));
         }
         let names = Vec::from_iter(names);
-        let message = format!("`*` in {} allows what is added to the API later, too", names.join(" and "));
+        let message = format!("`*` in {} also allows later additions to the API", names.join(" and "));
         (!names.is_empty()).then(|| (Code::RbacWildcard, message, self.instead(grants)))
     }
 
@@ -266,7 +271,7 @@ impl RoleComparison<'_> {
             }
         }
         if used.is_empty() {
-            return "name what the operator needs".to_owned();
+            return "list the resources and verbs that the operator needs".to_owned();
         }
         let is_wide = grants.iter().any(|grant| grant.scope == GrantScope::Everywhere);
         let lines = used.iter().map(|((target, namespace), verbs)| {
@@ -306,9 +311,9 @@ impl RoleComparison<'_> {
         }
         let (targets, namespaces): (BTreeSet<String>, BTreeSet<String>) = narrow.into_iter().unzip();
         let [targets, namespaces] = [targets, namespaces].map(quoted);
-        let message = format!("{targets} may be used in all namespaces, and the code uses it in {namespaces} only");
+        let message = format!("{targets} may be used in all namespaces, but the code uses it only in {namespaces}");
         let help = match &grants[0].role {
-            None => "name the namespace in the marker, and bind the Role that it makes there",
+            None => "add the namespace to the marker, and bind the Role that it makes there",
             Some(_) => "make it a Role in that namespace, and bind it there",
         };
         // A call that was not followed may use it elsewhere.
@@ -394,8 +399,8 @@ fn secrets(grants: &[&Grant]) -> Option<Finding> {
     let wide: Vec<_> = grants.iter().filter(wide).collect();
     let verbs: BTreeSet<&str> = wide.iter().flat_map(|grant| &grant.rule.verbs).map(String::as_str).collect();
     let message = format!("`{} secrets` in all namespaces", Vec::from_iter(verbs).join(","));
-    let help = "whoever takes over the operator has every password of the cluster: name the namespaces or the Secrets, or say \
-                why not: `memcached-sdk:allow(rbac-secrets): reason`";
+    let help = "an attacker who controls the operator can read every Secret of the cluster: restrict it to \
+        namespaces or names, or give the reason: `memcached-sdk:allow(rbac-secrets): reason`";
     (!wide.is_empty()).then(|| (Code::RbacSecrets, message, help.to_owned()))
 }
 
@@ -415,7 +420,8 @@ fn escalation(grants: &[&Grant]) -> Option<Finding> {
             verbs.insert("impersonate");
         }
     }
-    let message = format!("{} gives the operator permissions that no rule names", quoted(&verbs));
-    let help = "remove it, limit it by `resourceNames`, or say why it is needed: `memcached-sdk:allow(rbac-escalation): reason`";
+    let message = format!("{} gives the operator permissions that no rule lists", quoted(&verbs));
+    let help = "remove it, restrict it by `resourceNames`, or give the reason: \
+        `memcached-sdk:allow(rbac-escalation): reason`";
     (!verbs.is_empty()).then(|| (Code::RbacEscalation, message, help.to_owned()))
 }

@@ -44,7 +44,7 @@ impl From<&Marker> for RbacMarker {
 pub(crate) fn wrong_role_name(name: &str) -> Option<&'static str> {
     match name {
         "" => Some("it is empty"),
-        "." | ".." => Some("it stands for a folder in a path"),
+        "." | ".." => Some("it is the name of a folder in paths"),
         name if name.contains('/') => Some("`/` is not allowed"),
         name if name.contains('%') => Some("`%` is not allowed"),
         _ => None,

@@ -33,7 +33,7 @@ fn words(text: &str) -> Result<PolicyRule, Problem> {
         [target] => (None, Some(*target)),
         [verb, target] => (Some(*verb), Some(*target)),
         _ => {
-            let problem = Problem::new(format!("`{text}` is no rule"));
+            let problem = Problem::new(format!("`{text}` is not a rule"));
             return Err(problem.help("write a verb and a resource, such as `patch deployments.apps`"));
         }
     };

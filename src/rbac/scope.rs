@@ -81,11 +81,11 @@ impl OperatorScope {
     }
 
     fn unbound(&self, marker: &RbacMarker, what: &[String]) -> Diagnostic {
-        let message = format!("a Role can't allow {}, and the operator is confined to namespaces", quoted(what));
+        let message = format!("a Role cannot grant {}, and the operator is restricted to namespaces", quoted(what));
         Diagnostic::new(Code::RbacRule, message)
             .help(format!(
-                "write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount \
-                 `{}controller-manager`; or run `memcached-sdk edit --namespaced=false`",
+                "move it to a separate marker with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount \
+                    `{}controller-manager`; or run `memcached-sdk edit --namespaced=false`",
                 self.prefix
             ))
             .at(marker.origin.clone())

@@ -106,7 +106,7 @@ pub(crate) fn chart(objects: &[Value]) -> Result<Chart, Problem> {
         };
         let text = when(part.switches(), &(guard + &text));
         if templates.insert(path.clone(), HEADER.to_owned() + &text).is_some() {
-            return Err(Problem::new(format!("two objects of one kind would be `templates/{path}`"))
+            return Err(Problem::new(format!("two objects of one kind would be written to `templates/{path}`"))
                 .help("give them names that differ in more than punctuation"));
         }
     }

@@ -26,6 +26,7 @@ mod kinds;
 pub(crate) mod kubebuilder;
 mod manager_api;
 mod manager_source;
+mod messages;
 mod peer;
 mod plan;
 mod prose;

@@ -29,7 +29,7 @@ impl Describer<'_> {
                     let line = line.value();
                     text.push_str(line.strip_prefix(' ').unwrap_or(&line));
                 } else {
-                    let message = format!("documentation from `{}` is not read", self.types.text(scope, line));
+                    let message = format!("documentation from `{}` is not supported", self.types.text(scope, line));
                     self.refuse(Refusal::new(Code::Expression, scope, line.span(), message));
                     complete = false;
                 }
@@ -70,7 +70,7 @@ impl Describer<'_> {
             if let Val::Str(text) = eval.eval(scope, &Env::new(), expr, None)? {
                 return Ok(text);
             }
-            let message = format!("`{}` is no string", eval.types.text(scope, expr));
+            let message = format!("`{}` is not a string", eval.types.text(scope, expr));
             Err(Refusal::new(Code::Expression, scope, expr.span(), message))
         })
     }

@@ -23,8 +23,8 @@ impl Describer<'_> {
 
     fn refuse_schema(&mut self, refusal: &Refusal, what: &str) -> Reported {
         let message = format!("{what}: {}", refusal.message);
-        let help = "build the schema with `json_schema!`, `subschema_for` and `insert`, or say it with `with = \"Type\"` \
-                    and `extend(…)`";
+        let help = "build the schema with `json_schema!`, `subschema_for` and `insert`, or use `with = \"Type\"` \
+            and `extend(…)`";
         self.refuse(Refusal { code: Code::SchemaCode, message, help: Some(help.to_owned()), ..refusal.clone() })
     }
 

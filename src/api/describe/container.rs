@@ -62,12 +62,12 @@ impl Describer<'_> {
         }
         clean &= understood;
         if let Some(path) = &attrs.ref_variants {
-            let message = "`_unstable_ref_variants` makes references, which no CRD may have";
+            let message = "`_unstable_ref_variants` makes references, which a CRD must not have";
             self.refuse(Refusal::new(Code::SchemarsAttribute, scope, path.span(), message));
         }
         let name = match (&attrs.rename, cont.attrs.remote()) {
             (Some(rename), _) if rename.value().contains('{') => {
-                let message = "a name with type parameters is not read";
+                let message = "a name with type parameters is not supported";
                 return Err(self.refuse(Refusal::new(Code::SchemarsAttribute, scope, rename.span(), message)));
             }
             (None, Some(remote)) => remote.segments.last().map(|last| last.ident.to_string()).unwrap_or_default(),
@@ -162,7 +162,7 @@ impl Describer<'_> {
         }
         if let Some(transform) = attrs.common().transforms.first() {
             let refusal = Refusal::new(Code::SchemaCode, scope, transform.span(), "`transform = …` runs code")
-                .help("say it with `extend(…)`");
+                .help("use `extend(…)` instead");
             self.refuse(refusal);
         }
         (attrs, clean)

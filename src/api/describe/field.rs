@@ -151,9 +151,9 @@ impl Describer<'_> {
             Some(true) => {}
             Some(false) => return Ok(None),
             None => {
-                let message = "whether a default inside a generic type is written depends on what its bounds prove";
+                let message = "a default inside a generic type depends on the bounds of the type";
                 let refusal = Refusal::new(Code::DefaultValue, scope, field.original.span(), message)
-                    .help("use a type of its own instead of a generic one, or add the bound `Serialize`");
+                    .help("use a non-generic type, or add the bound `Serialize`");
                 return Err(self.refuse(refusal));
             }
         }
@@ -166,7 +166,7 @@ impl Describer<'_> {
         let item = scope.this.and_then(|this| self.types.user(this)).map(|user| user.item);
         let proved = item.is_some_and(|item| self.types.derives_trait(item, SERIALIZE));
         if field.attrs.serialize_with().is_none() && !self.types.is_serialize(ty, proved) {
-            let message = format!("whether `{}` implements `Serialize` is not known", self.types.text(scope, field.ty));
+            let message = format!("it is unknown if `{}` implements `Serialize`", self.types.text(scope, field.ty));
             let refusal = Refusal::new(Code::DefaultValue, scope, field.ty.span(), message);
             return Err(self.refuse_default(refusal.help("derive `Serialize`, or remove the default")));
         }

@@ -28,7 +28,7 @@ impl Describer<'_> {
         use darling::{FromDeriveInput as _, FromField as _};
         let mut clean = true;
         if let Some(name) = hidden_name(input) {
-            let message = format!("`{name}` means something else in the code of `KubeSchema` than here");
+            let message = format!("`{name}` resolves to a different item in the code that `KubeSchema` generates");
             let refusal = Refusal::new(Code::KubeAttribute, scope, name.span(), message);
             self.refuse(refusal.help(format!("write the path: `self::{name}`")));
             clean = false;

@@ -43,7 +43,10 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &TypeScope, ite
     describer.path = vec![attrs.kind.clone()];
     let root = attrs.kind_struct.clone().unwrap_or_else(|| attrs.kind.clone());
     if input.ident == root.as_str() {
-        let message = format!("the spec is called `{root}` like the kind, whose type the derive generates");
+        let message = format!(
+            "the spec has the same name as the kind, `{root}`, for which the derive generates a \
+            type"
+        );
         let refusal = Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message);
         return Err(describer.refuse(refusal.help(format!("rename the struct to `{root}Spec`"))));
     }
@@ -70,7 +73,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &TypeScope, ite
         attrs.selectable.iter().find(|path| path.contains(['"', '\\']) || path.contains(char::is_control))
         && !releases.has(ReleaseChange::AbsentLists)
     {
-        let message = format!("kube-derive before 4.2.0 makes something else of the selectable path `{path}`");
+        let message = format!("kube-derive before 4.2.0 changes the selectable path `{path}`");
         describer.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
     }
     let singular = attrs.singular.unwrap_or_else(|| attrs.kind.to_ascii_lowercase());
@@ -177,7 +180,8 @@ fn root_type(
             meta if meta.path().is_ident("deprecated") => root.deprecated = !validated,
             meta if is_inert(meta) => {}
             meta => {
-                let message = format!("the attribute `{}` on the generated type is not read", meta.to_token_stream());
+                let message =
+                    format!("the attribute `{}` on the generated type is not supported", meta.to_token_stream());
                 describer.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
             }
         }

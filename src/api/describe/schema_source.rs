@@ -38,8 +38,8 @@ impl Describer<'_> {
                     return self.attribute_macros(scope, &input.attrs).then_some(SchemaSource::Code).ok_or(Reported);
                 }
                 let refusal = if let Some((text, span)) = named {
-                    Refusal::new(Code::NoSchema, scope, span, format!("cannot tell what the derive `{text}` is"))
-                        .help("name it by its path: `#[derive(schemars::JsonSchema)]`")
+                    Refusal::new(Code::NoSchema, scope, span, format!("cannot resolve the derive `{text}`"))
+                        .help("write its full path: `#[derive(schemars::JsonSchema)]`")
                 } else {
                     let (module, span) = at;
                     let message = format!("`{}` does not derive `JsonSchema`", input.ident);

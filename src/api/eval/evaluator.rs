@@ -75,7 +75,7 @@ impl Evaluator<'_, '_> {
         match self.types.resolve_in(scope, path, Namespace::Values) {
             Resolution::Unresolved(why) if !scope.has_owner(path) => {
                 Err(Refusal::new(Code::Expression, scope, path.span(), why)
-                    .help("write the full path of it, or a `use` that names it"))
+                    .help("write its full path, or add a `use` for it"))
             }
             _ => self.unsupported(scope, what),
         }

@@ -21,7 +21,7 @@ use crate::api::value::Val;
 
 impl Evaluator<'_, '_> {
     fn unserialisable<T>(&self, scope: &TypeScope, at: &impl ToTokens, why: &str) -> Eval<T> {
-        let message = format!("how `{}` is written as JSON is not decided: {why}", self.types.text(scope, at));
+        let message = format!("cannot determine the JSON of `{}`: {why}", self.types.text(scope, at));
         Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message))
     }
 
@@ -67,7 +67,7 @@ impl Evaluator<'_, '_> {
                             Written::Some(_) | Written::None => {
                                 return self.unserialisable(scope, at, "a key is an option");
                             }
-                            _ => return self.unserialisable(scope, at, "a key is no string"),
+                            _ => return self.unserialisable(scope, at, "a key is not a string"),
                         },
                     };
                     map.insert(key, self.json(scope, at, value)?);
@@ -93,13 +93,13 @@ impl Evaluator<'_, '_> {
         values: &[Val],
     ) -> Eval<Written> {
         let Some(user) = self.types.user(id).cloned() else {
-            return self.unserialisable(scope, at, "its type is not read");
+            return self.unserialisable(scope, at, "its type is unknown");
         };
         if !self.types.derives_trait(user.item, SERIALIZE) {
             return self.unserialisable(scope, at, "its type has no `derive(Serialize)` that sees it as it is written");
         }
         let Some(input) = self.types.derive_input(user.item) else {
-            return self.unserialisable(scope, at, "its type is not read");
+            return self.unserialisable(scope, at, "its type is unknown");
         };
         let Ok(container) = serde_type(&input, Derive::Serialize) else {
             return self.unserialisable(scope, at, "its serde attributes are wrong");
@@ -205,7 +205,7 @@ impl Evaluator<'_, '_> {
                     } else if let Some(entries) = written.entries(Entries::Flattened) {
                         map.extend(entries);
                     } else {
-                        return self.unserialisable(scope, field.original, "a flattened field is no object");
+                        return self.unserialisable(scope, field.original, "a flattened field is not an object");
                     }
                 }
                 Ok(Written::Object(map))
@@ -238,7 +238,7 @@ impl Evaluator<'_, '_> {
     pub(super) fn recipe_tokens(&mut self, scope: &TypeScope, env: &Env, tokens: &TokenStream) -> Eval<Recipe> {
         match Json::parse.parse2(tokens.clone()) {
             Ok(json) => self.json_literal(scope, env, json),
-            Err(_) => self.unserialisable(scope, tokens, "it is no JSON"),
+            Err(_) => self.unserialisable(scope, tokens, "it is not valid JSON"),
         }
     }
 
@@ -255,7 +255,7 @@ impl Evaluator<'_, '_> {
                 let string = self.types.string();
                 for (key, value) in entries {
                     let Val::Str(text) = self.eval(scope, env, &key, string)? else {
-                        return self.unserialisable(scope, &key, "a key is no string");
+                        return self.unserialisable(scope, &key, "a key is not a string");
                     };
                     object.push((text, self.json_literal(scope, env, value)?));
                 }

@@ -99,7 +99,7 @@ impl Evaluator<'_, '_> {
                 }
                 self.types.refused(
                     Refusal::new(Code::UnresolvedName, scope, path.span(), why)
-                        .help("write the full path of the type, or a `use` that names it"),
+                        .help("write the full path of the type, or add a `use` for it"),
                 )
             }
         }
@@ -150,7 +150,7 @@ impl Evaluator<'_, '_> {
                 _ => Code::ForeignType,
             };
             let why = why.map_or(String::new(), |why| format!(": {why}"));
-            let message = format!("type `{path}` of the crate `{krate}` is not known{why}");
+            let message = format!("type `{path}` of the crate `{krate}` is unknown{why}");
             let refusal = Refusal::new(code, scope, span, message);
             return Err(self.types.refused(refusal.help("describe the value with `#[schemars(with = \"…\")]`")));
         };
@@ -158,7 +158,7 @@ impl Evaluator<'_, '_> {
             let message = format!("type `{path}` has no schema: {why}");
             return Err(self.types.refused(
                 Refusal::new(Code::ForeignType, scope, span, message)
-                    .help("switch the feature on in the project's dependency on schemars, and update `Cargo.lock`"),
+                    .help("enable the feature in the project's dependency on schemars, and update `Cargo.lock`"),
             ));
         }
         // A hasher and a time zone do not affect the schema.

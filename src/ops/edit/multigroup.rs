@@ -36,7 +36,7 @@ pub(crate) fn regroup(
             let problem = Problem::new(format!("the project has types of several groups: {}", groups.join(", ")));
             return Err(problem.help("files without folders per group are for one group only").into());
         }
-        let to = project.regrouped(multigroup).context("the project can't have the other layout")?;
+        let to = project.regrouped(multigroup).context("the project cannot have the other layout")?;
         (project, to)
     };
     let layout = SourceLayout::new(&from, &to);
@@ -133,7 +133,7 @@ impl SourceLayout {
         }
         if new != *path {
             if draft.read(&new)?.is_some() {
-                let problem = Problem::new(format!("`{path}` can't move to `{new}`, which is there"));
+                let problem = Problem::new(format!("cannot move `{path}` to `{new}`: it exists"));
                 return Err(problem.help("move one of them away, and run the command again").into());
             }
             draft.remove(path.clone());

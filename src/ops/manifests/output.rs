@@ -218,7 +218,7 @@ fn declared_with(dir: &Path, features: &FeatureSelection, pending: &Pending) -> 
 }
 
 fn stays((path, kind): &(RelPath, String)) -> Diagnostic {
-    let message = format!("`{path}` stays, since `{kind}` is declared behind a feature that this run does not have");
+    let message = format!("`{path}` is kept, since `{kind}` requires a feature that is not enabled in this run");
     Diagnostic::new(Code::CrdKept, message)
         .help("pass `--features` or `--all-features` to update it, or delete the file")
         .about(kind.clone())
@@ -267,9 +267,9 @@ fn unlist(draft: &mut Draft, file: &RelPath) -> Result<Diagnostics> {
                 continue;
             }
             if lists(&draft.read(&kustomization)?.unwrap_or_default(), entry) {
-                let message = format!("`{kustomization}` lists `{entry}`, which goes");
+                let message = format!("`{kustomization}` lists `{entry}`, which is removed");
                 let place = Origin::file(kustomization.as_str());
-                found.push(Diagnostic::new(Code::DanglingKustomization, message).help("take the entry out").at(place));
+                found.push(Diagnostic::new(Code::DanglingKustomization, message).help("remove the entry").at(place));
             }
         }
     }
@@ -366,7 +366,8 @@ impl Header {
         let mut text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         if let Some(index) = text.lines().position(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))
         {
-            let message = format!("`{}` is no header for YAML: line {} is no comment", path.display(), index + 1);
+            let message =
+                format!("`{}` is not a valid header for YAML: line {} is not a comment", path.display(), index + 1);
             return Err(Problem::new(message).help("start each line with `#`").into());
         }
         if let Some(year) = year {

@@ -50,10 +50,10 @@ impl KnownKinds {
     /// Refuses an unknown name. Otherwise the command would silently write nothing.
     pub(crate) fn check(&self, choice: &SourceChoice, found: &mut Diagnostics) -> Result<()> {
         let Some(unknown) = choice.unknown(&self.all) else { return Ok(()) };
-        let problem = Problem::new(format!("no custom resource is called `{unknown}`"));
+        let problem = Problem::new(format!("custom resource `{unknown}` not found"));
         let problem = match self.all.iter().cloned().collect::<Vec<_>>().join("`, `") {
-            names if names.is_empty() => problem.help("there is none"),
-            names => problem.help(format!("there are `{names}`")),
+            names if names.is_empty() => problem.help("the package declares no custom resource"),
+            names => problem.help(format!("the custom resources are `{names}`")),
         };
         if found.has_errors() {
             // The name may be in source that could not be read.
@@ -166,7 +166,8 @@ impl RefusedSubject {
         } else if !self.kinds.is_empty() && self.kinds.len() < self.of {
             let names = self.kinds.iter().map(String::as_str).collect::<Vec<_>>().join(",");
             Some(format!(
-                "{} of {} kinds can't be written: `--exclude {names}` leaves them out, `--keep-going` writes the others",
+                "{} of {} kinds cannot be written: `--exclude {names}` leaves them out, `--keep-going` writes the \
+                    others",
                 self.kinds.len(),
                 self.of
             ))

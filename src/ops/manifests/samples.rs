@@ -92,18 +92,18 @@ fn judge(crds: &[Crd], path: &RelPath, text: &str, range: Range<usize>) -> Optio
         Err(error) => {
             let error = error.to_string();
             let why = error.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            let help = "mend it, or put what is no sample into another folder";
-            return Some(wrong(format!("a sample is no YAML: {why}"), 0..0).help(help));
+            let help = "correct it, or move it to another folder if it is not a sample";
+            return Some(wrong(format!("the sample is not valid YAML: {why}"), 0..0).help(help));
         }
     };
     let (name, schema) = schema(crds, &object)?;
     let (inner, why) = sample::fits(schema, &object).err()?;
     let what = inner.to_string();
     let what = if what.is_empty() { String::new() } else { format!("`{what}` of ") };
-    let message = format!("a sample is not valid, {why}: {what}{name}");
+    let message = format!("the sample is not valid, {why}: {what}{name}");
     let help = match sample::least(schema) {
         Some(least) if !least.is_empty() => {
-            format!("change it; the least that is valid is\n{}", yaml::document(&Value::Object(least)).trim_end())
+            format!("change it; the minimum is\n{}", yaml::document(&Value::Object(least)).trim_end())
         }
         _ => "change it, so that the API server accepts it".to_owned(),
     };

@@ -74,8 +74,8 @@ fn tally(path: &Path, user: &str, relevant: &Relevant) -> Result<Tally> {
     if tally.events == 0 {
         let problem = Problem::new(format!("`{}` has no request of `{user}`", path.display()));
         return Err(match quoted(&tally.others).as_str() {
-            "" => problem.help("name the operator's ServiceAccount as NAMESPACE/NAME, and look at the audit policy"),
-            others => problem.help(format!("there are requests of {others}")),
+            "" => problem.help("pass the operator's ServiceAccount as NAMESPACE/NAME, and check the audit policy"),
+            others => problem.help(format!("the log has requests of {others}")),
         }
         .into());
     }

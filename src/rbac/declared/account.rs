@@ -52,7 +52,7 @@ impl RoleManifests {
             let candidates = if running.is_empty() { bound } else { running };
             if candidates.len() > 1 {
                 let problem = Problem::new("the files bind roles to several ServiceAccounts");
-                let help = format!("name that of the operator with `--service-account`: {}", quoted(&candidates));
+                let help = format!("pass the operator's with `--service-account`: {}", quoted(&candidates));
                 return Err(problem.help(help));
             }
             return Ok(());
@@ -64,7 +64,7 @@ impl RoleManifests {
             0 => {
                 let problem = Problem::new(format!("the files bind no role to the ServiceAccount `{text}`"));
                 Err(match bound.len() {
-                    0 => problem.help("name the files with its bindings, too"),
+                    0 => problem.help("also pass the files with its bindings"),
                     _ => problem.help(format!("they bind roles to {}", quoted(&bound))),
                 })
             }
@@ -74,7 +74,7 @@ impl RoleManifests {
             }
             _ => {
                 let problem = Problem::new(format!("`{text}` is the name of several ServiceAccounts"));
-                Err(problem.help(format!("name its namespace, too: {}", quoted(&found))))
+                Err(problem.help(format!("add its namespace: {}", quoted(&found))))
             }
         }
     }

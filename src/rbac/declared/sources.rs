@@ -43,9 +43,9 @@ impl RoleManifests {
         }
         if manifests.roles.is_empty() && manifests.builtin_grants(&Home::default()).is_empty() {
             let paths = quoted(paths.iter().map(|path| path.display()));
-            return Err(Problem::new(format!("there is no role in {paths}")).help(
-                "name files with a `Role` or `ClusterRole`, a kustomization, a chart or a folder of them; \
-                 another template has to be rendered first",
+            return Err(Problem::new(format!("no role found in {paths}")).help(
+                "pass files with a `Role` or `ClusterRole`, a kustomization, a chart, or a folder of them; render \
+                    other templates first",
             ));
         }
         Ok(manifests)
@@ -75,7 +75,7 @@ impl RoleManifests {
             }
             *left = left.checked_sub(1).ok_or_else(|| {
                 Problem::new(format!("more than {FILES} manifests below `{}`", folder.display()))
-                    .help("name the folder with the roles")
+                    .help("pass the folder with the roles")
             })?;
             // Other YAML files may be anything: values, a workflow, a template of another tool.
             if has_role(&std::fs::read_to_string(&path).unwrap_or_default()) {
@@ -118,7 +118,8 @@ impl RoleManifests {
         }
         if is_template {
             let message = "the templates of the chart are read without values: each branch of a condition counts";
-            let help = format!("for certainty, `helm template {} > all.yaml`, and name that file", folder.display());
+            let help =
+                format!("for certainty, run `helm template {} > all.yaml`, and pass that file", folder.display());
             let path = shown(root, &folder.join(CHART));
             let origin = Origin { path: path.as_str().into(), text: "".into(), range: 0..0 };
             self.notes.push(Diagnostic::new(Code::RbacUnproven, message).help(help).at(origin));
@@ -128,8 +129,8 @@ impl RoleManifests {
 }
 
 fn unrendered(template: &str, chart: &Path) -> Problem {
-    Problem::new(format!("what `{template}` allows depends on values, which are not known here"))
-        .help(format!("render the chart, and name the result: `helm template {} > all.yaml`", chart.display()))
+    Problem::new(format!("the permissions of `{template}` depend on values that are not known"))
+        .help(format!("render the chart, and pass the result: `helm template {} > all.yaml`", chart.display()))
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Problem> {

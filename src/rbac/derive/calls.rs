@@ -116,7 +116,7 @@ impl FunctionReader<'_> {
     /// A function that is not found, or a value that is called and could not be followed.
     fn unfound(&mut self, call: &CallSite<'_>) {
         if self.given(call) && !matches!(&*call.name, "Some" | "Ok" | "Err" | "drop") {
-            let message = format!("`{}` is given a client or an `Api`, and is not found", call.name);
+            let message = format!("`{}` takes a client or an `Api`, but was not found", call.name);
             self.doubt(call.location, Cause::Unread(message));
         }
     }
@@ -505,13 +505,13 @@ impl FunctionReader<'_> {
         let has_params = call.types.iter().any(params);
         match receiver {
             Ty::Api(..) if has_params || (call.awaited && call.len() > 0) => {
-                let message = format!("`{name}` of an `Api` may make requests; its code is not read");
+                let message = format!("`{name}` of an `Api` may make requests; its code is not analyzed");
                 self.doubt(call.location, Cause::Unread(message));
             }
             Ty::Unknown | Ty::Infer(_) | Ty::Foreign(ForeignType::Unresolved(_), _) => {
                 if self.given(call) && !table::is_plain(name) {
                     let message =
-                        format!("`{name}` is given a client or an `Api`, and its receiver could not be followed");
+                        format!("`{name}` takes a client or an `Api`, but the type of its receiver is unknown");
                     return self.doubt(call.location, Cause::Unread(message));
                 }
                 if table::WATCHES.contains(&(name, call.len())) {
@@ -546,7 +546,7 @@ impl FunctionReader<'_> {
         if !self.given(call) || table::is_plain(&call.name) {
             return self.clear(call.location);
         }
-        let message = format!("`{}` is given a client or an `Api`; the trait that declares it is not read", call.name);
+        let message = format!("`{}` takes a client or an `Api`, but its trait is not in the source", call.name);
         self.doubt(call.location, Cause::Unread(message));
     }
 

@@ -35,7 +35,7 @@ pub(crate) enum Cause {
 impl Cause {
     /// A function of a crate that is built on kube.
     pub(super) fn of_crate(function: &str, krate: &str) -> Self {
-        Self::Unread(format!("`{function}` of the crate `{krate}` may make requests; its code is not read"))
+        Self::Unread(format!("`{function}` of the crate `{krate}` may make requests; its code is not analyzed"))
     }
 
     /// A macro that is not expanded.
@@ -76,21 +76,20 @@ impl Cause {
     fn message(&self) -> String {
         match self {
             Self::Receiver(method) => {
-                format!("`{method}` looks like a request, but its receiver could not be followed")
+                format!("`{method}` looks like a request, but the type of its receiver is unknown")
             }
             Self::Kind { call, why, .. } => format!("`{call}`: {why}"),
             Self::Subresource { method, .. } => {
-                format!("`Api::{method}`: the name of the subresource is not spelled out in the source")
+                format!("`Api::{method}`: the subresource is not a literal in the source")
             }
-            Self::Patch { method, .. } => format!("`{method}`: whether this is a server-side apply is not known"),
-            Self::Module(message) => format!("{message}, and what it requests is not known"),
+            Self::Patch { method, .. } => format!("`{method}` may be a server-side apply"),
+            Self::Module(message) => format!("{message}, and its requests are unknown"),
             Self::Unread(message) => message.clone(),
             Self::Cluster(call) => {
-                format!("`{call}` goes to the cluster of another kubeconfig, and needs no permission in this one")
+                format!("`{call}` uses another kubeconfig and needs no permission in this cluster")
             }
             Self::Namespace(variable) => format!(
-                "`{variable}` is not known to be the namespace that the operator is in: no manifest sets it from \
-                 `metadata.namespace`"
+                "`{variable}` may not be the operator's namespace: no manifest sets it from `metadata.namespace`"
             ),
         }
     }
@@ -99,15 +98,16 @@ impl Cause {
         match self {
             Self::Module(_) if by_hand => "generate it first, or check that a role has its permissions",
             _ if by_hand && self.hides_requests() => {
-                "check that a role has its permissions, and say so: `// memcached-sdk:allow(rbac-not-followed): reason`"
+                "check that a role has its permissions, and confirm it: `// memcached-sdk:allow(rbac-not-followed): \
+                    reason`"
             }
-            Self::Patch { .. } => "for a server-side apply name the verb `create` in a marker",
-            Self::Cluster(_) => "grant what it needs to the user of that kubeconfig",
+            Self::Patch { .. } => "if it is, add the verb `create` to a marker",
+            Self::Cluster(_) => "grant its permissions to the user of that kubeconfig",
             Self::Namespace(_) => {
-                "set it with `fieldRef`, or read `POD_NAMESPACE`; until then all namespaces are meant"
+                "set it with `fieldRef`, or read `POD_NAMESPACE`; until then all namespaces are assumed"
             }
-            Self::Module(_) => "generate it first, or name its permissions in a `+kubebuilder:rbac` marker",
-            _ => "name its permissions in a `+kubebuilder:rbac` marker",
+            Self::Module(_) => "generate it first, or list its permissions in a `+kubebuilder:rbac` marker",
+            _ => "list its permissions in a `+kubebuilder:rbac` marker",
         }
     }
 }

@@ -119,18 +119,18 @@ impl<'a> Lowering<'a> {
     pub(super) fn why(&self, module: ModuleId, kind: &Ty) -> String {
         match self.kinds.named(kind) {
             Ty::Param(name) => {
-                format!("the kind is the type parameter `{name}`, and no call that says what it is was found")
+                format!("the kind is the type parameter `{name}`, and no call determines it")
             }
             Ty::Foreign(ForeignType::Unresolved(name), _) => {
-                format!("the type `{name}` is not found; a macro that is not read may declare it")
+                format!("type `{name}` not found; a macro may declare it")
             }
             Ty::Foreign(ForeignType::Kube(Kube::DynamicObject), _) | Ty::Dynamic(_) => {
-                "the kind is not spelled out in the source".to_owned()
+                "the kind is not a literal in the source".to_owned()
             }
             Ty::Foreign(found, _) => {
                 let why = found.krate().and_then(|krate| self.tree.request_package(module, krate));
                 let why = why.map_or(String::new(), |why| format!(": {why}"));
-                format!("the resource of `{found}` is not known{why}")
+                format!("the resource of `{found}` is unknown{why}")
             }
             _ => "the kind could not be inferred".to_owned(),
         }

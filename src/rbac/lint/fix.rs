@@ -62,7 +62,7 @@ impl Lines {
     /// Above the documentation of the item that the call is in.
     fn above_item(&mut self, text: &str, call: usize, missing: &Missing) -> Result<(), EditError> {
         let line = format!("// {}", missing.marker());
-        let unreadable = || EditError::new("it can't be read").help(format!("add by hand:\n{line}"));
+        let unreadable = || EditError::new("it cannot be read").help(format!("add it manually:\n{line}"));
         let file = syn::parse_file(text).map_err(|_| unreadable())?;
         let number = self.0[call].0;
         let places = file.items.iter().map(Spanned::span).map(|span| span.start().line - 1..span.end().line);

@@ -73,12 +73,13 @@ pub(super) fn unsure(object: &Value, names: &ReleaseNames) -> Vec<Diagnostic> {
             let value = text.rsplit_once('=').map_or(text.as_str(), |(_, value)| value);
             let Some(like) = value.split(',').find_map(|word| names.like(word)) else { continue };
             let message = format!(
-                "`{shown}` of the container `{}` may name {like}, and stays as it is in a release of another name or namespace",
+                "`{shown}` of the container `{}` may refer to {like}, and does not change with the name or \
+                    namespace of the release",
                 name_of(container)
             );
             found.push(Diagnostic::new(Code::ChartName, message).help(
-                "call it after what it names, such as `--namespace` or `WEBHOOK_SERVICE`, or set it for each release in \
-                 `manager.args` or `manager.envOverrides`",
+                "rename it after its meaning, such as `--namespace` or `WEBHOOK_SERVICE`, or set it for each \
+                    release in `manager.args` or `manager.envOverrides`",
             ));
         }
     }

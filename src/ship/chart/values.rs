@@ -7,27 +7,25 @@ use crate::yaml;
 
 /// The sections of values.yaml in their order, with their comments.
 const SECTIONS: [(&str, &str); 12] = [
-    ("nameOverride", "In place of the chart's name."),
-    ("fullnameOverride", "What the names of all objects begin with; else the name of the release."),
+    ("nameOverride", "Replaces the name of the chart."),
+    ("fullnameOverride", "The prefix of all object names; by default the name of the release."),
     ("manager", "The manager's Deployment. `envOverrides` is for --set: manager.envOverrides.NAME=VALUE."),
     (
         watched::VALUE,
-        "The namespaces that the operator watches, which have to be there. Each gets the operator's Roles and their bindings.",
+        "The namespaces that the operator watches; they must exist. Each gets the operator's Roles and their \
+            bindings.",
     ),
-    ("serviceAccount", "The account of the manager. When it is not enabled, `name` is one that is there."),
+    ("serviceAccount", "The ServiceAccount of the manager. When it is not enabled, `name` is an existing one."),
     ("rbac", "`helpers` are the roles for users: admin, editor and viewer of each kind."),
-    (
-        "crd",
-        "The CRDs. With `keep` they stay, and with them all objects of their kinds, when the release is uninstalled.",
-    ),
+    ("crd", "The CRDs. With `keep`, CRDs and their objects stay when the release is uninstalled."),
     ("metrics", "The metrics endpoint, with its Service and roles."),
     (
         "webhook",
         "The webhooks; without them nothing is defaulted or validated. CRDs that the operator converts need them.",
     ),
-    ("certManager", "Certificates by cert-manager, which has to be there."),
-    ("prometheus", "A ServiceMonitor, for which a Prometheus operator has to be there."),
-    ("networkPolicy", "Who may connect to the manager."),
+    ("certManager", "Certificates by cert-manager, which must be installed."),
+    ("prometheus", "A ServiceMonitor, which requires the Prometheus operator."),
+    ("networkPolicy", "NetworkPolicies that restrict connections to the manager."),
 ];
 
 /// Returns the value at a path with dots. Creates a missing value.

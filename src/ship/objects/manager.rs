@@ -18,9 +18,12 @@ pub(crate) fn deployment(objects: &[Value]) -> Result<&Value, Problem> {
     let names: Vec<&str> = deployments().map(name).collect();
     let only = deployments().next().filter(|_| names.len() == 1);
     labelled.or(only).ok_or_else(|| match &*names {
-        [] => Problem::new("there is no Deployment among the objects").help("name the manifests of the whole operator"),
-        names => Problem::new(format!("there are several Deployments: {}", names.join(", ")))
-            .help("give the manager's the label `control-plane: controller-manager`"),
+        [] => Problem::new("the manifests have no Deployment").help(
+            "pass the manifests of the whole \
+            operator",
+        ),
+        names => Problem::new(format!("the manifests have several Deployments: {}", names.join(", ")))
+            .help("set the label `control-plane: controller-manager` on the manager's Deployment"),
     })
 }
 
@@ -43,8 +46,11 @@ pub(crate) fn container(deployment: &Value) -> Result<usize, Problem> {
     }
     if let Some(wanted) = pod["metadata"]["annotations"][DEFAULT_CONTAINER].as_str() {
         return called(wanted).ok_or_else(|| {
-            Problem::new(format!("the annotation `{DEFAULT_CONTAINER}` of {what} names no container: `{wanted}`"))
-                .help(format!("set it to the manager's container, which is one of {}", names.join(", ")))
+            Problem::new(format!(
+                "the annotation `{DEFAULT_CONTAINER}` of {what} has a value that is not a \
+                container: `{wanted}`"
+            ))
+            .help(format!("set it to the manager's container, one of {}", names.join(", ")))
         });
     }
     let is_project = |container: &&Value| {
@@ -61,7 +67,7 @@ pub(crate) fn container(deployment: &Value) -> Result<usize, Problem> {
         [_] => Ok(0),
         names => only_project().or_else(|| called("manager")).ok_or_else(|| {
             Problem::new(format!("cannot tell which container of {what} is the manager: {}", names.join(", ")))
-                .help(format!("name it in the pod template: the annotation `{DEFAULT_CONTAINER}`"))
+                .help(format!("set it in the pod template with the annotation `{DEFAULT_CONTAINER}`"))
         }),
     }
 }

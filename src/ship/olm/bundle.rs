@@ -128,10 +128,10 @@ pub(crate) fn bundle(
     let mut sorted = Sorted::new(objects);
     if sorted.deployments.is_empty() {
         let problem = Problem::new("the manifests have no Deployment");
-        return Err(problem.help("give it what `kubectl kustomize config/manifests` prints"));
+        return Err(problem.help("pass the output of `kubectl kustomize config/manifests`"));
     }
     if sorted.tests.len() > 1 {
-        return Err(Problem::new("the manifests have several configurations of scorecard"));
+        return Err(Problem::new("the manifests have several scorecard configurations"));
     }
     let mut csv = template(&sorted.csvs, base, &options.package)?;
     history(&mut csv, before, options)?;
@@ -203,8 +203,12 @@ fn template(csvs: &[Value], base: Option<Value>, package: &str) -> Result<Value,
     match (csvs.iter().find(|csv| name(csv).starts_with(&prefix)), csvs.first()) {
         (Some(csv), _) => Ok(csv.clone()),
         (None, Some(other)) => {
-            let problem = Problem::new(format!("the manifests have {}, which is not of `{package}`", shown(other)));
-            Err(problem.help("name the package with `--package`"))
+            let problem = Problem::new(format!(
+                "the manifests have {}, which does not belong to the package \
+                `{package}`",
+                shown(other)
+            ));
+            Err(problem.help("pass the package with `--package`"))
         }
         (None, None) => Ok(base.unwrap_or_else(|| base::empty(package))),
     }
@@ -219,7 +223,7 @@ fn history(csv: &mut Value, before: &Before, options: &Options) -> Result<(), Pr
     }
     // A base without a release has version 0.0.0.
     if options.version.is_none() && ["", "0.0.0"].contains(&text(&csv["spec"]["version"])) {
-        return Err(Problem::new("the bundle has no version").help("name it with `--version`"));
+        return Err(Problem::new("the bundle has no version").help("pass it with `--version`"));
     }
     let same = there.filter(|there| there["spec"]["version"] == csv["spec"]["version"]);
     for field in ["replaces", "skips"] {
@@ -278,11 +282,14 @@ fn watch_targets(deployment: &mut Value) {
 }
 
 fn left_out(object: &Value) -> Diagnostic {
-    let message = format!("{} is left out: a bundle can't have its kind", shown(object));
+    let message = format!("{} is left out: bundles do not support its kind", shown(object));
     let help = match kind(object) {
-        "Certificate" | "Issuer" => "OLM makes certificates for webhooks alone: let the operator make the others",
-        "DaemonSet" | "Job" | "Pod" | "StatefulSet" => "OLM runs Deployments: let the operator make the others",
-        _ => "let the operator make it, or leave it out of config/manifests",
+        "Certificate" | "Issuer" => "OLM issues certificates only for webhooks: let the operator create the others",
+        "DaemonSet" | "Job" | "Pod" | "StatefulSet" => {
+            "OLM runs only Deployments: let the operator create the \
+            others"
+        }
+        _ => "let the operator create it, or leave it out of config/manifests",
     };
     Diagnostic::new(Code::BundleLeftOut, message).help(help)
 }
@@ -290,13 +297,12 @@ fn left_out(object: &Value) -> Diagnostic {
 /// The finding for an object of another namespace: OLM installs it beside the operator.
 fn moved(object: &Value) -> Diagnostic {
     let message = format!(
-        "{} is of the namespace `{}`, and OLM installs it beside the operator",
+        "{} has the namespace `{}`, but OLM installs it in the operator's namespace",
         shown(object),
         namespace(object)
     );
-    Diagnostic::new(Code::BundleNamespace, message).help(
-        "leave it out of config/manifests if it is of no use there, and tell who installs the operator to create it",
-    )
+    Diagnostic::new(Code::BundleNamespace, message)
+        .help("leave it out of config/manifests if it is not needed there, and document that the user must create it")
 }
 
 /// Sets the install strategy: Deployments and permissions.
@@ -344,7 +350,7 @@ fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec
                         Code::BundleImage,
                         format!("`{variable_name}` of {} has no value", shown(deployment)),
                     )
-                    .help("write the image itself: who mirrors the bundle has to know it"),
+                    .help("write the image itself, so that the bundle can be mirrored"),
                 ),
             }
         }
@@ -402,7 +408,7 @@ fn manifests(
             metadata.remove("namespace");
         }
         if files.insert(path.clone(), text_of(&object)).is_some() {
-            let message = format!("two objects are {} in a bundle, which has no namespaces", shown(&object));
+            let message = format!("two objects become {} in the bundle, which has no namespaces", shown(&object));
             let help = format!("give the one in the namespace `{of}` another name: both would be `{path}`");
             return Err(Problem::new(message).help(help));
         }

@@ -182,8 +182,8 @@ pub(crate) fn catalog(
         let called = name(bundle.csv()).to_owned();
         let blob = bundle.blob();
         if version(&blob).is_none() {
-            let problem = Problem::new(format!("`spec.version` of `{called}` is no semantic version"));
-            return Err(problem.help("name it with `--version` of `generate bundle`"));
+            let problem = Problem::new(format!("`spec.version` of `{called}` is not a valid semantic version"));
+            return Err(problem.help("set it with `generate bundle --version`"));
         }
         for entries in channels.values_mut() {
             entries.remove(&called);
@@ -200,20 +200,20 @@ pub(crate) fn catalog(
 
     let of = |bundle: &Published| version(&known[name(bundle.csv())]);
     let Some(newest) = bundles.iter().max_by_key(|bundle| of(bundle)) else {
-        return Err(Problem::new(format!("there is no bundle of `{package}`")));
+        return Err(Problem::new(format!("no bundle of the package `{package}` found")));
     };
     let there = of_before("olm.package").next().unwrap_or_default();
     let candidates = [default_channel.unwrap_or_default(), newest.annotation(metadata::DEFAULT_CHANNEL)];
     let sole = channels.keys().next().filter(|_| channels.len() == 1).map_or("", String::as_str);
     let mut candidates = candidates.into_iter().chain([text(&there["defaultChannel"]), sole]);
     let Some(default) = candidates.find(|channel| !channel.is_empty()) else {
-        let problem = Problem::new(format!("no channel of `{package}` is the one for who chooses none"));
-        return Err(problem.help("name it with `--default-channel`"));
+        let problem = Problem::new(format!("the package `{package}` has no default channel"));
+        return Err(problem.help("pass it with `--default-channel`"));
     };
     if !channels.contains_key(default) {
         let names: Vec<&str> = channels.keys().map(String::as_str).collect();
         let problem = Problem::new(format!("no bundle of `{package}` is in the default channel `{default}`"));
-        return Err(problem.help(format!("name another with `--default-channel`: {}", names.join(", "))));
+        return Err(problem.help(format!("pass another one with `--default-channel`: {}", names.join(", "))));
     }
     let mut of_package = json!({ "schema": "olm.package", "name": package, "defaultChannel": default });
     let spec = &newest.csv()["spec"];
@@ -249,13 +249,14 @@ fn one_head(channel: &str, entries: &BTreeMap<String, Value>) -> Result<(), Prob
     let heads: Vec<&str> = entries.keys().map(String::as_str).filter(|name| !behind.contains(name)).collect();
     match heads.as_slice() {
         [_] => Ok(()),
-        [] => Err(Problem::new(format!("the versions of the channel `{channel}` replace each other in a circle"))
-            .help("`replaces` is an earlier version: `generate bundle --replaces`")),
-        heads => Err(Problem::new(format!(
-            "the channel `{channel}` has several newest versions: {}",
-            heads.join(", ")
-        ))
-        .help("say which one each is an upgrade of, with `--replaces` of `generate bundle`, or name other channels")),
+        [] => Err(Problem::new(format!("the versions of the channel `{channel}` replace each other in a cycle"))
+            .help("set `replaces` to an earlier version: `generate bundle --replaces`")),
+        heads => {
+            Err(Problem::new(format!("the channel `{channel}` has several newest versions: {}", heads.join(", ")))
+                .help(
+                    "set the version that each one replaces with `generate bundle --replaces`, or pass other channels",
+                ))
+        }
     }
 }
 

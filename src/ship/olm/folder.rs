@@ -57,35 +57,40 @@ impl Folder {
         };
         for folder in ["manifests", "metadata"] {
             if !self.files.keys().any(|path| path.starts_with(&format!("{folder}/"))) {
-                let help = "name the folder of a bundle, as `generate bundle` writes it";
-                wrong(None, format!("there is no `{folder}/` in the bundle"), help);
+                let help = "pass the folder of a bundle, as written by `generate bundle`";
+                wrong(None, format!("the bundle has no `{folder}/`"), help);
             }
         }
         for (path, text) in &self.files {
             let Some(name) = path.strip_prefix("manifests/") else { continue };
             if name.contains('/') {
-                wrong(Some(path), "a folder in `manifests/`, where OLM reads none".to_owned(), "move the file up");
+                wrong(
+                    Some(path),
+                    "`manifests/` has a subfolder, which OLM does not read".to_owned(),
+                    "move its files to \
+                    `manifests/`",
+                );
                 continue;
             }
             if name.starts_with('.') {
-                wrong(Some(path), "a hidden file in `manifests/`".to_owned(), "take it away");
+                wrong(Some(path), "`manifests/` has a hidden file".to_owned(), "remove it");
                 continue;
             }
             let documents = yaml::documents(text);
             if documents.len() > 1 {
-                let message = "several documents in one file, of which OLM reads the first".to_owned();
-                wrong(Some(path), message, "put each into a file of its own");
+                let message = "the file has several documents, and OLM reads only the first".to_owned();
+                wrong(Some(path), message, "write each to a separate file");
             }
             let first = documents.first().map_or("", |range| &text[range.clone()]);
             match serde_yaml::from_str::<Value>(first) {
                 Ok(object) if !object.is_object() || kind(&object).is_empty() => {
-                    wrong(Some(path), "the file has no object with a `kind`".to_owned(), "take it away");
+                    wrong(Some(path), "the file has no object with a `kind`".to_owned(), "remove it");
                 }
                 Ok(object) => {
                     if kind(&object) == CSV {
                         if contents.csv.is_some() {
-                            let message = format!("another `{CSV}`, of which a bundle has one");
-                            wrong(Some(path), message, "put each into a bundle of its own");
+                            let message = format!("the bundle has a second `{CSV}`");
+                            wrong(Some(path), message, "move each to a separate bundle");
                         }
                         contents.csv = Some(contents.objects.len());
                     }
@@ -95,15 +100,15 @@ impl Folder {
                     let why = yaml::reason(&error.to_string()).to_owned();
                     wrong(
                         Some(path),
-                        format!("the file is no YAML: {why}"),
+                        format!("the file is not valid YAML: {why}"),
                         "correct it, or generate the bundle again",
                     );
                 }
             }
         }
         if contents.csv.is_none() {
-            let help = format!("it has to have an object of the kind `{CSV}`");
-            wrong(None, format!("there is no `{CSV}` in `manifests/`"), &help);
+            let help = format!("it must contain an object of kind `{CSV}`");
+            wrong(None, format!("`manifests/` has no `{CSV}`"), &help);
         }
         for (path, text) in self.files.iter().filter(|(path, _)| path.starts_with("metadata/")) {
             if let Ok(value) = serde_yaml::from_str::<Value>(text)

@@ -53,9 +53,9 @@ pub(super) fn annotations(
     let is_known = |key: &str| bundle.contains_key(key) || made.contains_key(key) || known.contains(&key);
     let others = before.iter().filter(|(key, _)| !is_known(key));
     let others: BTreeMap<String, String> = others.map(|(key, value)| (key.clone(), value.clone())).collect();
-    let mut all = vec![("What is in the bundle.", bundle), ("How it was made.", made)];
+    let mut all = vec![("The content of the bundle.", bundle), ("The tool that made the bundle.", made)];
     if tested {
-        all.push(("How it is tested.", tests));
+        all.push(("The tests of the bundle.", tests));
     }
     if !others.is_empty() {
         all.push(("Others.", others));

@@ -67,11 +67,13 @@ pub(super) fn subjects(binding: &Value, is_own: impl Fn(&Value) -> bool) -> Vec<
         let (message, help) = if is_own(subject) {
             (
                 format!(
-                    "{} names the operator's account in the namespace `{namespace}`, where OLM may not install it",
+                    "{} refers to the operator's account in the namespace `{namespace}`, but OLM chooses the \
+                        namespace",
                     shown(binding)
                 ),
                 format!(
-                    "let the manifests have {role}, bound to this account alone: then it becomes a permission of the account"
+                    "add {role} to the manifests, bound only to this account: it becomes a permission of the \
+                        account"
                 ),
             )
         } else {
@@ -80,8 +82,8 @@ pub(super) fn subjects(binding: &Value, is_own: impl Fn(&Value) -> bool) -> Vec<
                     "{} gives {role} to {account} of the namespace `{namespace}`, wherever OLM installs the operator",
                     shown(binding)
                 ),
-                "leave the binding to who installs the operator, or name an account of its pods with \
-                 `--extra-service-accounts`"
+                "document that the user must create the binding, or pass the account with \
+                    `--extra-service-accounts` if pods of the operator use it"
                     .to_owned(),
             )
         };
@@ -120,7 +122,8 @@ pub(super) fn arguments(deployment: &str, pod: &Value, own: Option<&str>) -> Vec
                     _ => format!("the variable `{}`", name_of(before)),
                 };
                 let message = format!(
-                    "{what} of the container `{}` of Deployment `{deployment}` names the namespace `{namespace}`, which OLM chooses",
+                    "{what} of the container `{}` of Deployment `{deployment}` contains the namespace \
+                        `{namespace}`, but OLM chooses the namespace",
                     name_of(container)
                 );
                 found.push(Diagnostic::new(Code::BundleNamespace, message).help(
@@ -159,9 +162,9 @@ pub(super) fn object(object: &Value, own: &str) -> Option<Diagnostic> {
         None
     });
     is_named.then(|| {
-        let message = format!("{} names the namespace `{own}`, where OLM may not install the operator", shown(&object));
+        let message = format!("{} refers to the namespace `{own}`, but OLM chooses the namespace", shown(&object));
         Diagnostic::new(Code::BundleNamespace, message)
-            .help("leave the object, or what names the namespace, out of config/manifests")
+            .help("remove the object, or its reference to the namespace, from config/manifests")
     })
 }
 
@@ -185,13 +188,14 @@ pub(super) fn widened(role: &Value, binding: &Value) -> Option<Diagnostic> {
         return None;
     }
     let message = format!(
-        "{} holds in the operator's namespace by RoleBinding `{}`, and in all namespaces when OLM installs the operator for all",
+        "{} applies to the operator's namespace by RoleBinding `{}`, but to all namespaces when OLM installs the \
+            operator for all namespaces",
         shown(role),
         name(binding)
     );
     Some(
         Diagnostic::new(Code::BundleNamespace, message).help(
-            "limit it with `resourceNames`, or let the base in config/manifests/bases support no `AllNamespaces`",
+            "restrict it with `resourceNames`, or switch `AllNamespaces` off in the base in config/manifests/bases",
         ),
     )
 }

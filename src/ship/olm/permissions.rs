@@ -123,7 +123,7 @@ fn left_out(object: &Value, is_own: impl Fn(&Value) -> bool) -> Diagnostic {
         namespace(object)
     );
     Diagnostic::new(Code::BundleLeftOut, message).help(
-        "tell who installs the operator to create it, or let the operator work in this namespace alone: in its `WATCH_NAMESPACE`, and \
-         without `AllNamespaces` in the base",
+        "document that the user must create it, or restrict the operator to this namespace: set `WATCH_NAMESPACE`, \
+            and switch `AllNamespaces` off in the base",
     )
 }

@@ -83,7 +83,7 @@ impl Test {
                 let without = owned.iter().filter(|crd| items(&crd["resources"]).is_empty());
                 let message = |crd: &Value| {
                     format!(
-                        "`{}` {} has no `resources`: name in the base the kinds that are made for it",
+                        "`{}` {} has no `resources`: list the kinds that the operator creates for it in the base",
                         text(&crd["name"]),
                         text(&crd["version"])
                     )

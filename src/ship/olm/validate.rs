@@ -56,7 +56,7 @@ fn annotations(folder: &Folder, contents: &Contents) -> Diagnostics {
     };
     let Some(annotations) = &contents.annotations else {
         if !folder.files.contains_key(metadata::FILE) {
-            wrong("there are no annotations".to_owned());
+            wrong("`annotations` is missing".to_owned());
         }
         return found;
     };
@@ -70,12 +70,12 @@ fn annotations(folder: &Folder, contents: &Contents) -> Diagnostics {
         [(metadata::MEDIA_TYPE, "registry+v1"), (metadata::MANIFESTS, "manifests/"), (metadata::METADATA, "metadata/")]
     {
         if !value(key).is_empty() && value(key) != wanted {
-            wrong(format!("the annotation `{key}` is `{}`, and not `{wanted}`", value(key)));
+            wrong(format!("the annotation `{key}` is `{}`, expected `{wanted}`", value(key)));
         }
     }
     let default = value(metadata::DEFAULT_CHANNEL);
     if !default.is_empty() && !value(metadata::CHANNELS).split(',').any(|channel| channel.trim() == default) {
-        wrong(format!("the default channel `{default}` is none of the channels `{}`", value(metadata::CHANNELS)));
+        wrong(format!("the default channel `{default}` is not one of the channels `{}`", value(metadata::CHANNELS)));
     }
     found
 }
@@ -89,7 +89,7 @@ fn wrong_name(name: &str) -> Option<&'static str> {
     match name {
         "" => Some("it is empty"),
         _ if name.len() > 63 => Some("it has more than 63 characters"),
-        _ if !name.split('.').all(of_part) => Some("it has to be of lower-case letters, digits, `-` and `.`"),
+        _ if !name.split('.').all(of_part) => Some("it must consist of lower-case letters, digits, `-` and `.`"),
         _ => None,
     }
 }
@@ -101,19 +101,19 @@ fn names(check: &mut BundleCheck) {
         if let Some(why) = wrong_name(&name).filter(|_| field != "spec.replaces" || !name.is_empty()) {
             let message = match name.as_str() {
                 "" => format!("`{field}` is missing"),
-                name => format!("`{field}` can't be `{name}`: {why}"),
+                name => format!("`{field}` is `{name}`, which is not valid: {why}"),
             };
-            check.csv(Code::BundleCsv, message, "generate the bundle again, which calls it `PACKAGE.vVERSION`");
+            check.csv(Code::BundleCsv, message, "generate the bundle again, which names it `PACKAGE.vVERSION`");
         }
     }
     match check.spec()["minKubeVersion"].as_str().map(str::trim).filter(|version| !version.is_empty()) {
         None => check.csv(
             Code::BundleCsvField,
-            "`spec.minKubeVersion` is missing, so the operator may be installed where it can't run",
+            "`spec.minKubeVersion` is missing, so the operator may be installed on a cluster where it cannot run",
             "write it into the base in config/manifests/bases, such as 1.30.0",
         ),
         Some(version) if semver::Version::parse(version).is_err() => {
-            let message = format!("`spec.minKubeVersion` is `{version}`, which is no semantic version");
+            let message = format!("`spec.minKubeVersion` is `{version}`, which is not a valid semantic version");
             check.csv(Code::BundleCsv, message, "write three numbers into the base, such as 1.30.0");
         }
         Some(_) => {}
@@ -136,7 +136,7 @@ fn examples(check: &mut BundleCheck) {
     let examples = match parsed {
         Ok(examples) => examples,
         Err(error) => {
-            let message = format!("the annotation `alm-examples` is no list in JSON: {error}");
+            let message = format!("the annotation `alm-examples` is not a JSON list: {error}");
             check.csv(Code::BundleExample, message, "correct the samples and generate the bundle again");
             return;
         }
@@ -153,11 +153,11 @@ fn examples(check: &mut BundleCheck) {
     let of_service = |api: &Value| ["group", "version", "kind"].map(|key| text(&api[key]).to_owned()).into();
     let provided: BTreeSet<ObjectGvk> = owned(check.csv).into_iter().chain(services.map(of_service)).collect();
     for kind in shown.difference(&provided) {
-        let message = format!("an example is a {}, which the CSV does not own", shown_kind(kind));
-        check.csv(Code::BundleExample, message, "take the sample away, or add the CRD");
+        let message = format!("an example has the kind {}, which the CSV does not own", shown_kind(kind));
+        check.csv(Code::BundleExample, message, "remove the sample, or add the CRD");
     }
     for kind in provided.difference(&shown) {
-        let message = format!("there is no example of {}", shown_kind(kind));
+        let message = format!("{} has no example", shown_kind(kind));
         check.csv(Code::BundleNoExample, message, "add one to config/samples/kustomization.yaml");
     }
 }
@@ -171,7 +171,7 @@ fn install_modes(check: &mut BundleCheck) {
     }
     let supported = |mode: &Value| mode["supported"] == true;
     if !modes.iter().any(supported) {
-        check.csv(Code::BundleInstallMode, "none of `spec.installModes` is supported", help);
+        check.csv(Code::BundleInstallMode, "no mode in `spec.installModes` is supported", help);
     }
     let everywhere = |mode: &Value| (mode["type"] == "AllNamespaces") == supported(mode);
     if !modes.iter().all(everywhere) {
@@ -179,9 +179,11 @@ fn install_modes(check: &mut BundleCheck) {
             if !items(&webhook["conversionCRDs"]).is_empty() {
                 let name = text(&webhook["generateName"]);
                 let message = format!(
-                    "the webhook `{name}` converts CRDs, which are everywhere, so AllNamespaces has to be the only install mode"
+                    "the webhook `{name}` converts CRDs, which are cluster-wide, so AllNamespaces must be the only \
+                        install mode"
                 );
-                let help = "let the operator work everywhere: `edit --namespaced=false`, and AllNamespaces in the base";
+                let help = "let the operator watch all namespaces: run `memcached-sdk edit --namespaced=false`, and \
+                    set AllNamespaces in the base";
                 check.csv(Code::BundleInstallMode, message, help);
             }
         }
@@ -223,8 +225,8 @@ fn required(check: &mut BundleCheck) {
         if let Some(version) = spec["version"].as_str()
             && semver::Version::parse(&whole(version)).is_err()
         {
-            let message = format!("`spec.version` is `{version}`, which is no semantic version");
-            check.csv(Code::BundleCsv, message, "such as 0.0.1");
+            let message = format!("`spec.version` is `{version}`, which is not a valid semantic version");
+            check.csv(Code::BundleCsv, message, "write three numbers, such as 0.0.1");
         }
     }
     if text(&check.csv["apiVersion"]).is_empty() {
@@ -244,12 +246,12 @@ fn annotation_names(check: &mut BundleCheck) {
         if let Some(known) = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(key) && *known != key) {
             check.csv(
                 Code::BundleCsv,
-                format!("the annotation `{key}` is spelt `{known}`"),
+                format!("the annotation `{key}` is misspelled: it is `{known}`"),
                 "see the base in config/manifests/bases",
             );
         }
         if key == "olm.properties" {
-            let message = "the annotation `olm.properties` is an old place for properties";
+            let message = "the annotation `olm.properties` is deprecated";
             check.csv(Code::BundleCsvField, message, "write them into metadata/properties.yaml");
         }
     }
@@ -266,11 +268,11 @@ fn webhooks(check: &mut BundleCheck) {
         let name = text(&webhook["generateName"]);
         let mut wrong = Vec::new();
         if name.is_empty() || !names.insert(name) {
-            wrong.push("`generateName` is missing, or there twice".to_owned());
+            wrong.push("`generateName` is missing or not unique".to_owned());
         }
         let kind = text(&webhook["type"]);
         if !["ConversionWebhook", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"].contains(&kind) {
-            wrong.push(format!("there is no `type` `{kind}`"));
+            wrong.push(format!("unknown `type` `{kind}`"));
         }
         let deployment = text(&webhook["deploymentName"]);
         if !deployments.contains(deployment) {
@@ -284,7 +286,7 @@ fn webhooks(check: &mut BundleCheck) {
         }
         let converted = items(&webhook["conversionCRDs"]);
         if (kind == "ConversionWebhook") == converted.is_empty() {
-            wrong.push("a webhook has `conversionCRDs` if it is a ConversionWebhook".to_owned());
+            wrong.push("`conversionCRDs` is set if and only if the type is ConversionWebhook".to_owned());
         }
         for crd in converted.iter().map(text).filter(|crd| !crds.contains(crd)) {
             wrong.push(format!("it converts `{crd}`, which the CSV does not own"));
@@ -321,18 +323,24 @@ fn objects(check: &mut BundleCheck) {
             continue;
         }
         if !SUPPORTED.contains(&kind(object)) {
-            let message = format!("a bundle can't have {}", shown(object));
-            check.push(Code::BundleKind, place.clone(), message, "let the operator make it");
+            let message = format!("bundles do not support {}", shown(object));
+            check.push(Code::BundleKind, place.clone(), message, "let the operator create it");
         }
         if name(object).is_empty() {
-            check.push(Code::BundleObject, place.clone(), format!("a {} has no name", kind(object)), "give it one");
+            check.push(
+                Code::BundleObject,
+                place.clone(),
+                format!("a {} has no name", kind(object)),
+                "set \
+                `metadata.name`",
+            );
         }
         if !namespace(object).is_empty() {
-            let message = format!("{} has a namespace, which OLM chooses", shown(object));
+            let message = format!("{} has a namespace, but OLM chooses the namespace", shown(object));
             check.push(Code::BundleObject, place.clone(), message, "generate the bundle again");
         }
         if kind(object) == "ServiceAccount" && accounts.contains(name(object)) {
-            let message = format!("{} is that of a Deployment, which OLM makes", shown(object));
+            let message = format!("{} belongs to a Deployment that OLM creates", shown(object));
             check.push(Code::BundleAccount, place, message, "generate the bundle again");
         }
     }

@@ -53,10 +53,10 @@ pub(super) fn definitions(
             let lost = ["namespaceSelector", "matchConditions"].into_iter().skip(usize::from(is_made));
             for field in lost {
                 if webhook[field].as_object().is_some_and(|map| !map.is_empty()) || !items(&webhook[field]).is_empty() {
-                    let message = format!("OLM has no `{field}`, so {what} will be asked about more objects");
+                    let message = format!("OLM does not support `{field}`, so {what} is called for more objects");
                     found.push(
                         Diagnostic::new(Code::BundleWebhookField, message)
-                            .help("let its handler allow what it is not about, or use `objectSelector`"),
+                            .help("let its handler allow the other objects, or use `objectSelector`"),
                     );
                 }
             }
@@ -124,8 +124,8 @@ fn server(client: &Value, services: &[Value], deployments: &[Value]) -> Option<W
 }
 
 fn unserved(what: &str) -> Diagnostic {
-    let message = format!("{what} is left out: no Service of the manifests leads from it to a Deployment");
-    Diagnostic::new(Code::BundleLeftOut, message).help("OLM makes webhooks only of what the operator itself serves")
+    let message = format!("{what} is left out: no Service of the manifests connects it to a Deployment");
+    Diagnostic::new(Code::BundleLeftOut, message).help("OLM supports only webhooks that the operator itself serves")
 }
 
 /// Uses the certificate of OLM instead of any other. Returns the Secrets that are no longer mounted, and true if the

@@ -362,7 +362,7 @@ fn a_release_of_the_compiler_is_named_once() {
     sandbox.file("Cargo.toml", &package("old", "").replace("schemars = \"1\"", "schemars = \"0.8\""));
     sandbox.file("src/lib.rs", &lib).lock();
     sandbox.run("generate crds --engine static").code(1).stderr(str![[r#"
-error[dependency-version]: schemars is locked at 0.8.0: what it makes of types is only known to the compiler
+error[dependency-version]: schemars is locked at 0.8.0, whose CRDs only the compiler can generate
  --> Cargo.toml:7:1
   |
 7 | schemars = "0.8"

@@ -160,7 +160,7 @@ fn flags_in_a_format_for_programs() {
         {
           "level": "error",
           "message": {
-            "text": "`cleanup` is done in another way here/nhelp: `make undeploy` removes what `make deploy` made; what OLM installed goes with `operator-sdk cleanup PACKAGE`, or with `kubectl delete subscription,csv --all -n NAMESPACE`"
+            "text": "`cleanup` works differently in memcached-sdk/nhelp: `make undeploy` removes what `make deploy` made; what OLM installed goes with `operator-sdk cleanup PACKAGE`, or with `kubectl delete subscription,csv --all -n NAMESPACE`"
           },
           "ruleId": "command-failed",
           "ruleIndex": 0

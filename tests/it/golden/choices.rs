@@ -187,7 +187,7 @@ src/controller/shapes/square.rs
     assert_equal(&sandbox.files(), &after, "by hand");
     sandbox.file("src/api/v1.rs", "");
     sandbox.run("edit --multigroup=false").code(1).stdout("").stderr(str![[r#"
-error: `src/api/cache/v1.rs` can't move to `src/api/v1.rs`, which is there
+error: cannot move `src/api/cache/v1.rs` to `src/api/v1.rs`: it exists
 help: move one of them away, and run the command again
 
 "#]]);
@@ -328,7 +328,7 @@ help: remove it if you don't need it
     sandbox.replace("config/rbac/role_binding.yaml", "  kind: ClusterRole\n", "  kind: ClusterRole # mine\n");
     let before = sandbox.files();
     sandbox.run("edit --namespaced").code(1).stdout("").stderr(str![[r#"
-error[edit-conflict]: `config/rbac/role_binding.yaml:10`: you have changed lines that this choice changes
+error[edit-conflict]: `config/rbac/role_binding.yaml:10` conflicts: you have changed lines that this choice changes
   --> config/rbac/role_binding.yaml:10:1
    |
 10 |   kind: ClusterRole # mine
@@ -346,7 +346,7 @@ error[edit-conflict]: `config/rbac/role_binding.yaml:10`: you have changed lines
     {
       "code": "edit-conflict",
       "severity": "error",
-      "message": "`config/rbac/role_binding.yaml:10`: you have changed lines that this choice changes",
+      "message": "`config/rbac/role_binding.yaml:10` conflicts: you have changed lines that this choice changes",
       "file": "config/rbac/role_binding.yaml",
       "line": 10,
       "column": 1,
@@ -400,7 +400,7 @@ update    tests/e2e.rs
 
 "#]];
     generate(&sandbox, "--check").code(3).stdout(changes).stderr(str![[r#"
-warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `Makefile`, `README.md`, `config/default/kustomization.yaml`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `config/webhook/kustomization.yaml`, `src/main.rs`, `tests/e2e.rs`
+warning[project-differs]: `PROJECT` says `--namespaced`, but these files do not: `Makefile`, `README.md`, `config/default/kustomization.yaml`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `config/webhook/kustomization.yaml`, `src/main.rs`, `tests/e2e.rs`
 help: run `memcached-sdk edit --namespaced`, or another choice
 11 updated, 3 unchanged
 
@@ -412,7 +412,7 @@ help: run `memcached-sdk edit --namespaced`, or another choice
 
     sandbox.replace("PROJECT", "webhookCertMode: self", "webhookCertMode: files");
     generate(&sandbox, "--check").code(3).stderr(str![[r#"
-warning[project-differs]: `PROJECT` says `--webhook-cert-mode=files`, and these files do not: `config/default/kustomization.yaml`, `config/rbac/kustomization.yaml`
+warning[project-differs]: `PROJECT` says `--webhook-cert-mode=files`, but these files do not: `config/default/kustomization.yaml`, `config/rbac/kustomization.yaml`
 help: run `memcached-sdk edit --webhook-cert-mode=files`, or another choice
 2 updated, 3 unchanged
 
@@ -426,8 +426,8 @@ fn what_edit_can_not_do() {
     let sandbox = project("");
     let before = sandbox.files();
     sandbox.run("edit").code(2).stderr(str![[r#"
-error: no choice is given
-help: pass what is to change, such as `--namespaced`; see `--help`
+error: no flag is given
+help: pass the choice to change, such as `--namespaced`; see `--help`
 
 "#]]);
     sandbox.run("edit --namespaced --namespaces=a").code(2);
@@ -445,7 +445,7 @@ error: invalid `--owner`: quotes, backslashes and control characters are not all
         .code(1)
         .stderr(str![[r#"
 error: the project has `--webhook-cert-mode=self`
-help: all webhooks have one certificate: leave the flag out, or run `memcached-sdk edit --webhook-cert-mode=files` first
+help: all webhooks share one certificate: leave the flag out, or run `memcached-sdk edit --webhook-cert-mode=files` first
 
 "#]]);
     sandbox.file(

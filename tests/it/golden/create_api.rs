@@ -316,7 +316,7 @@ fn a_type_of_another_crate() {
     let square = "create api --group shapes --version v1 --kind Square --external-api-path shapes::v1 \
                   --external-api-domain example.org --external-api-module shapes@1.2";
     sandbox.run(&format!("{square} --resource")).code(2).stderr(str![[r#"
-error: a type of another crate is not one of this project
+error: a type of another crate cannot be scaffolded in this project
 help: pass `--resource=false` with `--external-api-path`
 
 "#]]);

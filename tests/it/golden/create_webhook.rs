@@ -176,24 +176,28 @@ fn what_is_refused() {
     let sandbox = project("");
     run(&sandbox, "--defaulting --conversion --spoke v1alpha1");
     for (flags, code, message) in [
-        ("", 2, "no webhook is asked for"),
+        ("", 2, "no webhook is requested"),
         ("--defaulting", 1, "defaulting webhook already exists: `cache.example.com/v1 Memcached`"),
         ("--conversion --spoke v1alpha1", 1, "conversion webhook already exists: `cache.example.com/v1 Memcached`"),
         ("--conversion", 2, "`--conversion` needs `--spoke`"),
-        ("--conversion --spoke v1", 2, "a version is not a spoke of itself"),
+        ("--conversion --spoke v1", 2, "a version cannot be a spoke of itself"),
         ("--conversion --spoke v2", 1, "`Memcached` has no version `v2`"),
         ("--programmatic-validation --spoke v1alpha1", 2, "`--spoke` needs `--conversion`"),
         ("--programmatic-validation --defaulting-path /a", 2, "`--defaulting-path` needs `--defaulting`"),
-        ("--programmatic-validation --validation-path /convert", 1, "the path `/convert` is that of conversions"),
+        (
+            "--programmatic-validation --validation-path /convert",
+            1,
+            "the path `/convert` is already used by conversions",
+        ),
         (
             "--programmatic-validation --validation-path /mutate-cache-example-com-v1-memcached",
             1,
-            "the path `/mutate-cache-example-com-v1-memcached` is that of `cache.example.com/v1 Memcached`",
+            "the path `/mutate-cache-example-com-v1-memcached` is already used by `cache.example.com/v1 Memcached`",
         ),
         (
             "--kind Pod --group core --defaulting --defaulting-path /mutate-cache-example-com-v1-memcached",
             1,
-            "the path `/mutate-cache-example-com-v1-memcached` is that of `cache.example.com/v1 Memcached`",
+            "the path `/mutate-cache-example-com-v1-memcached` is already used by `cache.example.com/v1 Memcached`",
         ),
         ("--programmatic-validation --validation-path a", 2, "a path begins with `/`"),
         ("--programmatic-validation --webhook-cert-mode files", 1, "the project has `--webhook-cert-mode=self`"),
@@ -217,7 +221,7 @@ fn what_is_refused() {
         .run("create webhook --group cache --version v1alpha1 --kind Memcached --conversion --spoke v1")
         .code(1)
         .err();
-    assert!(err.contains("`cache.example.com/v1 Memcached` is the hub of `Memcached` already"), "{err}");
+    assert!(err.contains("`cache.example.com/v1 Memcached` is already the hub of `Memcached`"), "{err}");
     // None of the refused commands wrote anything.
     assert_eq!(join(&sandbox.files()), join(&before));
     run(&sandbox, "--defaulting --force");
@@ -305,7 +309,7 @@ fn an_operator_that_asks_itself_is_warned_of() {
     let run = sandbox.run("create webhook --group core --version v1 --kind Pod --defaulting --dry-run").success();
     let err = run.err();
     assert!(
-        err.contains("warning[webhook-deadlock]: webhooks of `v1 Pod` are asked about the operator's own objects, too"),
+        err.contains("warning[webhook-deadlock]: webhooks for `v1 Pod` are also called for the operator's own objects"),
         "{err}"
     );
     let run =

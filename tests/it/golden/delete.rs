@@ -186,7 +186,7 @@ fn an_edited_file_is_deleted_on_request_only() {
     );
     let before = sandbox.files();
     sandbox.run("delete api --version v1 --kind Memcached").code(1).stdout("").stderr(str![[r#"
-error[edit-discarded]: `src/api/v1/memcached.rs` has changes of yours, which would be deleted
+error[edit-discarded]: `src/api/v1/memcached.rs` has changes of yours that would be lost
 help: pass `--discard` to delete them, or move them to another file:
       @@ -21,0 +22 @@
       +    pub mine: String,
@@ -296,11 +296,11 @@ fn a_deletion_that_breaks_others_is_refused() {
         found,
         str![[r#"
 # api --version v3 --kind Memcached, exit code 1
-error: `example.com/v3 Memcached` is neither an API of this project nor a type of Kubernetes
+error: `example.com/v3 Memcached` is neither an API of this project nor a built-in kind
 help: the project has `--group cache --version v1 --kind Memcached`, `--group cache --version v2 --kind Memcached`; make an API with `memcached-sdk create api`, or name the type of another crate by `--external-api-path`
 # api --group apps --version v1 --kind Deployment, exit code 1
-error: the project has nothing of `v1 Deployment`
-help: `PROJECT` lists what the project has
+error: the project has no API, controller or webhook for `v1 Deployment`
+help: see `resources` in `PROJECT`
 # api --version v2 --kind Memcached, exit code 1
 error: `cache.example.com/v2 Memcached` has webhooks
 help: run `memcached-sdk delete webhook --group cache --version v2 --kind Memcached` first
@@ -314,7 +314,7 @@ help: release a version that stores `v2`, run `memcached-sdk migrate storage`, a
 error: `cache.example.com/v2 Memcached` is the hub of the conversion
 help: run `memcached-sdk delete webhook --conversion --group cache --version v2 --kind Memcached`, and create the conversion with another hub if other versions stay
 # version --version v1 --kind Other, exit code 1
-error: `cache.example.com/v1 Other` is the only version of its kind here
+error: `cache.example.com/v1 Other` is the only version of its kind in the project
 help: run `memcached-sdk delete api --group cache --version v1 --kind Other`
 # controller --version v2 --kind Memcached, exit code 1
 error: `cache.example.com/v2 Memcached` has no controller

@@ -154,9 +154,8 @@ fn projects_on_other_versions_are_refused() {
     let lock = |kube: &'static str, schemars: &'static str| {
         vec!["x 0.1.0 kube schemars serde serde_json", kube, schemars, "serde 1.0.229", "serde_json 1.0.145 serde"]
     };
-    let open = "without a `Cargo.lock` it is open on which releases of kube and schemars the project is";
-    let new =
-        |what: &str| Some(format!("{what} is newer than this program, which does not know what it changed in CRDs"));
+    let open = "without a `Cargo.lock` the releases of kube and schemars are unknown";
+    let new = |what: &str| Some(format!("{what} is newer than this program and may generate other CRDs"));
     let old = |what: &str| Some(format!("{what}: what it makes of types is only known to the compiler"));
     assert_eq!(refusal(usual, &[]).as_deref(), Some(open));
     for (kube, schemars, expected) in [
@@ -171,7 +170,7 @@ fn projects_on_other_versions_are_refused() {
         (
             "kube 5.0.0",
             "schemars 1.2.3 local",
-            Some("schemars does not come from a registry, so its code may be any".to_owned()),
+            Some("schemars does not come from a registry, so its code is unknown".to_owned()),
         ),
     ] {
         assert_eq!(refusal(usual, &lock(kube, schemars)), expected, "{kube} {schemars}");
@@ -196,7 +195,7 @@ fn projects_on_other_versions_are_refused() {
     let ordered = "serde_json = { version = \"1\", features = [\"preserve_order\"] }";
     assert_eq!(refusal(&[kube, serde, schemars, ordered], &lock("kube 5.0.0", "schemars 1.2.3")), None);
     let precise = "serde_json = { version = \"1\", features = [\"arbitrary_precision\"] }";
-    let digits = "the feature `arbitrary_precision` of serde_json writes the numbers of defaults in another way";
+    let digits = "the feature `arbitrary_precision` of serde_json changes how numbers of defaults are written";
     assert_eq!(
         refusal(&[kube, serde, schemars, precise], &lock("kube 5.0.0", "schemars 1.2.3")).as_deref(),
         Some(digits)

@@ -77,11 +77,11 @@ ok       manifests       2 files are up to date
 fn a_machine_without_programs_outside_of_a_project() {
     let run = doctor(&Sandbox::new(), "", []).code(1);
     run.stdout(str![[r#"
-error    rust            missing a Rust toolchain: `rustc` can't be run
+error    rust            missing a Rust toolchain: cannot run `rustc`
                          help: install Rust 1.95 or newer from https://rustup.rs
 error    cargo           `cargo` cannot be run
                          help: install Rust from https://rustup.rs
-error    c-compiler      missing a C compiler, which links Rust programs and builds `ring` for TLS: `cc` can't be run
+error    c-compiler      missing a C compiler, which links Rust programs and builds `ring` for TLS: cannot run `cc`
                          help: install it: `apt install gcc`, `dnf install gcc` or `apk add gcc musl-dev`
 warning  rustfmt         `cargo fmt` cannot be run; `make lint` needs it
                          help: run `rustup component add rustfmt`
@@ -131,13 +131,13 @@ fn each_fault_of_the_machine_is_one_finding() {
         found,
         str![[r##"
 # rustc: "rustc 1.94.0", exit code 1
-error    rust            missing a newer Rust: this is 1.94, and 1.95 is needed
+error    rust            missing a newer Rust: found 1.94, expected 1.95 or newer
                          help: run `rustup update stable`
 # rustc: "", exit code 1
-error    rust            missing a Rust toolchain: `rustc` can't be run
+error    rust            missing a Rust toolchain: cannot run `rustc`
                          help: install Rust 1.95 or newer from https://rustup.rs
 # cc: "", exit code 1
-error    c-compiler      missing a C compiler, which links Rust programs and builds `ring` for TLS: `cc` can't be run
+error    c-compiler      missing a C compiler, which links Rust programs and builds `ring` for TLS: cannot run `cc`
                          help: install it: `apt install gcc`, `dnf install gcc` or `apk add gcc musl-dev`
 # kubectl: "", exit code 0
 warning  kubectl         `kubectl` cannot be run; `make install` and `make deploy` need it
@@ -149,7 +149,7 @@ warning  container-tool  `docker` cannot be run; `make docker-build` needs it
 warning  container-tool  `docker` cannot be run; `make docker-build` needs it
                          help: run `make docker-build CONTAINER_TOOL=podman`, or set CONTAINER_TOOL
 # memcached-sdk: "memcached-sdk 0.0.9", exit code 0
-warning  memcached-sdk   `make` runs memcached-sdk 0.0.9, and this is memcached-sdk 0.1.0
+warning  memcached-sdk   `make` runs memcached-sdk 0.0.9; this is memcached-sdk 0.1.0
                          help: install one version of both
 
 "##]]
@@ -194,7 +194,7 @@ fn each_fault_of_a_project_is_one_finding() {
         found,
         str![[r#"
 # made by another version, exit code 0
-warning  project         demo is of memcached-sdk 0.0.9, and this is 0.1.0
+warning  project         demo was written by memcached-sdk 0.0.9; this is 0.1.0
                          help: run `memcached-sdk update`
 # a broken PROJECT, exit code 1
 error    project         `PROJECT:1` is not valid YAML: unclosed bracket '['
@@ -202,21 +202,21 @@ error    project         `PROJECT:1` is not valid YAML: unclosed bracket '['
 # no lock file, exit code 1
 warning  releases        `Cargo.toml` or `Cargo.lock` is missing or cannot be read
                          help: run `cargo fetch`
-error    source          `Cargo.toml:1`: without a `Cargo.lock` it is open on which releases of kube and schemars the project is
+error    source          `Cargo.toml:1`: without a `Cargo.lock` the releases of kube and schemars are unknown
                          help: run `memcached-sdk generate --check`
 # two releases of kube, exit code 0
-warning  releases        the program has kube 4.0.0 and 5.0.0, whose types do not fit each other
+warning  releases        the program links kube 4.0.0 and 5.0.0, whose types are incompatible
                          help: find who needs the older one with `cargo tree --invert kube@4.0.0`
 # an error in the source, exit code 1
 error    source          `src/api/v1/memcached.rs:21`: expected one of: `fn`, `extern`, `use`, `static`, `const`, `unsafe`, `mod`, `type`, `struct`, `enum`, `union`, `impl`, `trait`, `auto`, `macro`
                          help: run `memcached-sdk generate --check`
 # a type that is gone, exit code 1
-error    source          `PROJECT` has `cache.example.com/v1 Memcached`, and the source has no such type
+error    source          `PROJECT` lists `cache.example.com/v1 Memcached`, but the source has no such type
                          help: restore the type from version control, or remove the entry from `PROJECT`
 error    manifests       `config/crd/bases/cache.example.com_memcacheds.yaml` and 1 more files are not up to date with the source
                          help: run `memcached-sdk generate`
 # a controller that is gone, exit code 1
-warning  controllers     `PROJECT` has a controller of `cache.example.com/v1 Memcached`, and `src/controller/memcached.rs` is missing
+warning  controllers     `PROJECT` lists a controller for `cache.example.com/v1 Memcached`, but `src/controller/memcached.rs` is missing
                          help: restore the file from version control; if you moved it, nothing is wrong
 error    manifests       `config/rbac/role.yaml` is not up to date with the source
                          help: run `memcached-sdk generate`

@@ -253,7 +253,7 @@ Create them in this order:
 
     sandbox.file("deploy/role.yaml", "mine: true\n");
     sandbox.run("generate installer").code(1).stderr(str![[r#"
-error: `role.yaml` is there and not ours
+error: `role.yaml` exists and was not generated
 help: move it away, or choose another `--output-dir`
 
 "#]]);

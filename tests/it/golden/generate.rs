@@ -61,7 +61,8 @@ fn an_api_for_a_project_that_the_source_does_not_decide() {
     let api = "create api --group cache --version v1 --kind Other";
     let message = sandbox.run(api).code(1).err();
     assert!(
-        message.starts_with("error[command-failed]: the CRDs of this project can't be written without compiling it\n")
+        message
+            .starts_with("error[command-failed]: the CRDs of this project cannot be generated without compiling it\n")
     );
     assert!(message.contains("`transform = …` runs code") && message.contains("pass `--make=false`"), "{message}");
     assert_eq!(sandbox.files(), before);
@@ -146,7 +147,7 @@ fn a_sample_that_does_not_fit_is_told_of() {
         (
             "number: 1",
             "number: 11",
-            "warning[invalid-sample]: a sample is not valid, it is out of range: `spec.number` of cache.example.com/v1alpha1 Memcached
+            "warning[invalid-sample]: the sample is not valid, it is out of range: `spec.number` of cache.example.com/v1alpha1 Memcached
   --> config/samples/cache_v1alpha1_memcached.yaml:10:3
    |
 10 |   number: 11
@@ -162,12 +163,12 @@ fn a_sample_that_does_not_fit_is_told_of() {
         (
             "  from: example\n",
             "",
-            "warning[invalid-sample]: a sample is not valid, it lacks the required field `from`: `spec` of cache.example.com/v1alpha1 Memcached
+            "warning[invalid-sample]: the sample is not valid, it lacks the required field `from`: `spec` of cache.example.com/v1alpha1 Memcached
 ",
         ),
         ("from: example", "from: 3", "it is not a valid string: `spec.from`"),
         ("from: example", "form: example", "it lacks the required field `from`: `spec`"),
-        ("spec:", "{{ template }}", "a sample is no YAML: "),
+        ("spec:", "{{ template }}", "the sample is not valid YAML: "),
     ] {
         let fine = sandbox.read(SAMPLE);
         sandbox.replace(SAMPLE, from, to);
@@ -205,7 +206,7 @@ fn without_markers_there_is_no_role_and_it_is_said() {
     let code = kind("example.com", "Pond");
     let sandbox = package(&[("lib.rs", &code)]);
     sandbox.run("generate").success().stderr(str![[r#"
-the role is left as it is, since the source has no `+kubebuilder:rbac` marker: `memcached-sdk rbac lint --fix` writes those that it needs
+the role is not changed, since the source has no `+kubebuilder:rbac` marker: `memcached-sdk rbac lint --fix` adds the markers that the code needs
 1 created
 
 "#]]);
@@ -231,7 +232,8 @@ fn a_package_that_has_nothing_names_the_members_that_may() {
         .file("Cargo.toml", &format!("[workspace]\nmembers = [\"pond\", \"plain\"]\n\n{}", sandbox.read("Cargo.toml")));
     sandbox.file("pond/Cargo.toml", &manifest).file("pond/src/lib.rs", &kind("example.com", "Pond"));
     sandbox.file("plain/Cargo.toml", &plain.replace("\"pond\"", "\"plain\"")).file("plain/src/lib.rs", "");
-    let members = "in this workspace `pond` uses kube and was not read: pass `-p pond`, or `--workspace` for all\n";
+    let members =
+        "in this workspace `pond` uses kube and was not read: pass `-p pond`, or `--workspace` for all packages\n";
     for (command, what) in [
         ("generate crds", "nothing to generate was found"),
         ("generate", "nothing to generate was found"),
@@ -341,7 +343,7 @@ fn a_crd_behind_a_feature_that_is_off_stays() {
     sandbox.run("generate crds --all-features").success();
     let before = sandbox.files();
     sandbox.run("generate crds").success().stderr(str![[r#"
-`config/crd/bases/example.com_lakes.yaml` stays, since `Lake.example.com` is declared behind a feature that this run does not have: pass `--features` or `--all-features` to update it, or delete the file
+`config/crd/bases/example.com_lakes.yaml` is kept, since `Lake.example.com` requires a feature that is not enabled in this run: pass `--features` or `--all-features` to update it, or delete the file
 1 unchanged
 
 "#]]);
@@ -387,7 +389,7 @@ fn a_kustomization_that_can_not_be_built_any_more_is_named() {
         ("resources:\n- bases/example.com_ponds.yaml\n- bases/other.yaml\n", ""),
         (
             "resources: [bases/example.com_ponds.yaml]\n",
-            "warning[dangling-kustomization]: `config/crd/kustomization.yaml` lists `bases/example.com_ponds.yaml`, which goes\n",
+            "warning[dangling-kustomization]: `config/crd/kustomization.yaml` lists `bases/example.com_ponds.yaml`, which is removed\n",
         ),
     ] {
         let sandbox = package(&[("lib.rs", &kind("example.com", "Pond"))]);

@@ -236,7 +236,7 @@ fn two_operators_of_a_workspace_share_the_runtime() {
         sandbox.file("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\nmembers = [{members}]\n"));
         sandbox.run(&format!("init {OFFLINE} crates/one")).success();
         sandbox.run(&format!("init {OFFLINE} crates/two")).code(1).stderr(str![[r#"
-error: the cargo workspace `[ROOT]/Cargo.toml` has a package `memcached-sdk-manager` already, in `crates/one/manager`, and cannot have two
+error: the cargo workspace `[ROOT]/Cargo.toml` already has a package `memcached-sdk-manager`, in `crates/one/manager`
 help: share it: pass `--manager path=../../crates/one/manager`
 
 "#]]);

@@ -65,18 +65,18 @@ fn a_name_of_nothing_is_an_error() {
     for (flags, expected) in [
         (
             "crds --kind Apples",
-            "error: no custom resource is called `Apples`\nhelp: there are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
+            "error: custom resource `Apples` not found\nhelp: there are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
         ),
         (
             "crds --exclude Pear --exclude Apple.gateway.io",
-            "error: no custom resource is called `Apple.gateway.io`\nhelp: there are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
+            "error: custom resource `Apple.gateway.io` not found\nhelp: there are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
         ),
         (
             "crds --kind [a",
             "error: `[a` is not a valid name of a kind: invalid range pattern\nhelp: use `Kind`, `Kind.group`, or a \
              glob such as `*Policy` or `*.example.com`\n",
         ),
-        ("rbac --kind Apple", "error: `--kind` and `--exclude` choose CRDs, of which `generate rbac` writes none\n"),
+        ("rbac --kind Apple", "error: `--kind` and `--exclude` choose CRDs, but `generate rbac` writes no CRDs\n"),
     ] {
         let sandbox = mixed();
         sandbox.run(&format!("generate --engine static {flags}")).code(2).stderr(expected);
@@ -84,13 +84,13 @@ fn a_name_of_nothing_is_an_error() {
     }
     let sandbox = project("");
     sandbox.run("generate crds --kind Apple").code(2).stderr(str![[r#"
-error: no custom resource is called `Apple`
+error: custom resource `Apple` not found
 help: there is none
 
 "#]]);
     let sandbox = project("#[derive(kube::CustomResource)]\nstruct {");
     let said = sandbox.run("generate crds --kind Apple -o json").code(1).out();
-    assert!(said.contains("\"rust-syntax\"") && said.contains("no custom resource is called `Apple`"), "{said}");
+    assert!(said.contains("\"rust-syntax\"") && said.contains("custom resource `Apple` not found"), "{said}");
 }
 
 /// A CRD whose type is gone is removed, unless the run selects kinds. A kind that is not selected stays.
@@ -120,7 +120,7 @@ error[default-value]: default value: cannot evaluate `std::env::args().count() a
    |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
    = help: use literals, constants, or functions that only return them
-1 of 3 kinds can't be written: `--exclude Pear.example.com` leaves them out, `--keep-going` writes the others
+1 of 3 kinds cannot be written: `--exclude Pear.example.com` leaves them out, `--keep-going` writes the others
 
 "#]]);
     assert_eq!(written(&sandbox), [""; 0]);
@@ -302,7 +302,7 @@ error[default-value]: default value: cannot evaluate `std::env::args().count() a
    |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
    = help: use literals, constants, or functions that only return them
-1 of 3 kinds can't be written: `--exclude Pear.example.com` leaves them out, `--keep-going` writes the others
+1 of 3 kinds cannot be written: `--exclude Pear.example.com` leaves them out, `--keep-going` writes the others
 
 "#]]);
     for (path, calls) in [

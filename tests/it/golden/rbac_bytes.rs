@@ -179,7 +179,7 @@ fn the_line_that_is_wrong_is_named() {
     for (text, message) in [
         (&b"a: 1\n---\nb: 2\nrules:\n- [\n---\n"[..], "`f.yaml:5` is not valid YAML: "),
         (b"a: 1\n---\nb: {{ .Values.x }}\n", "`f.yaml:3` is not valid YAML: "),
-        (b"a: 1\n---\n\xff\n", "`f.yaml:3` is no text in UTF-8"),
+        (b"a: 1\n---\n\xff\n", "`f.yaml:3` is not valid UTF-8"),
     ] {
         let problem = RoleManifests::default().read("f.yaml", text).unwrap_err();
         assert!(problem.message.starts_with(message), "{problem}");

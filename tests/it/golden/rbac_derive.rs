@@ -203,8 +203,8 @@ pub fn register(manager: &mut Manager, pods: Option<&Objects<Pod>>) {
     }
     let (usages, diagnostics) = read(sample.root());
     let expected = "\
-5:13 rbac-not-followed: `Manager::unheard` of the crate `manager` may make requests; its code is not read
-7:9 rbac-not-followed: `Objects::unheard` of the crate `manager` may make requests; its code is not read
+5:13 rbac-not-followed: `Manager::unheard` of the crate `manager` may make requests; its code is not analyzed
+7:9 rbac-not-followed: `Objects::unheard` of the crate `manager` may make requests; its code is not analyzed
 ";
     assert_eq!(show(&usages, &diagnostics), expected);
 }
@@ -235,13 +235,13 @@ fn package() -> Sandbox {
 #[test]
 fn roles_are_printed() {
     let warning = "\
-warning[rbac-not-followed]: `delete_collection` looks like a request, but its receiver could not be followed
+warning[rbac-not-followed]: `delete_collection` looks like a request, but the type of its receiver is unknown
   --> src/main.rs:11:16
    |
 11 |     anything().delete_collection(&dp, &lp).await;
    |                ^^^^^^^^^^^^^^^^^
    |
-   = help: name its permissions in a `+kubebuilder:rbac` marker
+   = help: list its permissions in a `+kubebuilder:rbac` marker
 ";
     let roles = "\
 ---
@@ -328,7 +328,7 @@ fn calls_are_explained() {
     ] {
         let run = sandbox.run(&format!("rbac explain {rule}")).success();
         assert_eq!(run.out(), expected, "{rule}");
-        assert_eq!(run.err().contains("nothing in the code is known to use it"), expected.is_empty(), "{rule}");
+        assert_eq!(run.err().contains("no code that uses it was found"), expected.is_empty(), "{rule}");
     }
     let json: serde_json::Value =
         serde_json::from_str(&sandbox.run("rbac explain leases -o json").success().out()).unwrap();
@@ -339,7 +339,7 @@ fn calls_are_explained() {
     assert_eq!(json["uses"], expected);
     assert_eq!(json["diagnostics"][0]["code"], "rbac-not-followed");
     let wrong = sandbox.run("rbac explain patch the pods").code(2);
-    assert!(wrong.err().contains("`patch the pods` is no rule"), "{wrong}");
+    assert!(wrong.err().contains("`patch the pods` is not a rule"), "{wrong}");
     let wrong = sandbox.run("rbac explain group=apps").code(2);
     assert!(wrong.err().contains("unknown argument \"group\""), "{wrong}");
 }
@@ -406,7 +406,7 @@ fn programs_are_told_apart() {
         .success()
         .stdout("src/main.rs:5:41: delete services cluster-wide: Api<Service>::delete\n");
     let wrong = sandbox.run("rbac derive --bin agent").code(2);
-    assert!(wrong.err().contains("there is no binary `agent`"), "{wrong}");
+    assert!(wrong.err().contains("binary `agent` not found"), "{wrong}");
     assert!(wrong.err().contains("there are `node_agent`, `op`"), "{wrong}");
 }
 

@@ -184,7 +184,7 @@ fn what_could_not_be_followed_is_no_all_clear() {
     };
     let sandbox = package(&code(""));
     let run = sandbox.run("rbac lint").success();
-    assert!(run.err().contains("= help: name its permissions in a `+kubebuilder:rbac` marker\n"), "{run}");
+    assert!(run.err().contains("= help: list its permissions in a `+kubebuilder:rbac` marker\n"), "{run}");
     assert!(run.err().ends_with("no finding, but 1 call could not be followed\n"), "{run}");
     let role =
         "kind: ClusterRole\nmetadata: {name: op}\nrules:\n- {apiGroups: [''], resources: [pods], verbs: [list]}\n";
@@ -265,14 +265,17 @@ fn a_role_holds_in_its_namespace() {
         if expected.is_empty() {
             assert!(found.is_empty(), "{run}");
         } else {
-            let wanted = format!("`get {expected}`, which no role declares where it is needed");
+            let wanted = format!("`get {expected}`, which no role declares in the namespace where it is needed");
             assert!(found.len() == 1 && found[0].contains(&wanted), "{home} {flag} {variable}: {run}");
         }
     }
     let of_objects = code.replace("std::env::var(\"TARGET\").unwrap()", "service.namespace().unwrap_or_default()");
     sandbox.file("src/main.rs", &of_objects);
     let run = sandbox.run("rbac lint --role all.yaml").code(1);
-    assert!(run.err().contains("needs `get secrets`, which no role declares where it is needed"), "{run}");
+    assert!(
+        run.err().contains("needs `get secrets`, which no role declares in the namespace where it is needed"),
+        "{run}"
+    );
     // An operator that reads objects in one namespace works in that namespace only.
     sandbox.file(
         "src/main.rs",
@@ -460,7 +463,7 @@ fn the_account_is_chosen() {
         ),
         (
             "--service-account agent",
-            "error: `agent` is the name of several ServiceAccounts\nhelp: name its namespace, too: `agents/agent`, \
+            "error: `agent` is the name of several ServiceAccounts\nhelp: add its namespace: `agents/agent`, \
              `operators/agent`\n",
         ),
         (
@@ -482,7 +485,7 @@ fn the_account_is_chosen() {
     let roles = TWO_ACCOUNTS.split("---\n").take(1).collect::<String>();
     sandbox.file("roles.yaml", &roles).run("rbac lint --role roles.yaml").success().stderr(agrees);
     sandbox.run("rbac lint --role roles.yaml --service-account operator").code(1).stderr(
-        "error: the files bind no role to the ServiceAccount `operator`\nhelp: name the files with its bindings, too\n",
+        "error: the files bind no role to the ServiceAccount `operator`\nhelp: also pass the files with its bindings\n",
     );
 }
 
@@ -542,9 +545,9 @@ fn role_sources() {
     let fine = "the declared permissions are those that the code uses\n";
     let held = "the declared permissions are those that the code uses; 1 note is held back: what no call uses that could be \
                 followed (shown with `-v`)\n";
-    let missing = "error: `base/kustomization.yaml` lists `gone.yaml`, which is not there\n";
-    let values = "error: what `chart/templates/role.yaml` allows depends on values, which are not known here\n\
-                  help: render the chart, and name the result: `helm template chart > all.yaml`\n";
+    let missing = "error: `base/kustomization.yaml` lists `gone.yaml`, which does not exist\n";
+    let values = "error: the permissions of `chart/templates/role.yaml` depend on values that are not known\n\
+                  help: render the chart, and pass the result: `helm template chart > all.yaml`\n";
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
     let cases: [Case<'_>; 8] = [
         ("a.yaml --role b.yaml", &[("a.yaml", &pods), ("b.yaml", &nodes)], fine),
@@ -593,7 +596,7 @@ fn role_sources() {
         (
             "none",
             &[("none/a.yaml", "a: b\n")],
-            "error: there is no role in `none`\nhelp: name files with a `Role` or `ClusterRole`, a kustomization, a chart or a \
+            "error: no role found in `none`\nhelp: name files with a `Role` or `ClusterRole`, a kustomization, a chart or a \
              folder of them; another template has to be rendered first\n",
         ),
     ];

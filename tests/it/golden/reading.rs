@@ -327,10 +327,10 @@ fn an_included_file() {
     let (_, findings) = same(&format!("//- src/lib.rs\ninclude!(\"a.rs\");\n//- src/a.rs\nfn f() {{ {resource} }}\n"));
     assert!(findings.contains("src/a.rs") && findings.contains("derives `CustomResource`"), "{findings}");
     for (call, message) in [
-        ("include!(\"lib.rs\");", "`lib.rs` is included and can't be followed"),
-        ("include!(\"absent.rs\");", "`absent.rs` is included and can't be read"),
-        ("include!(concat!(\"a\", \".rs\"));", "the file that `include!` takes in is not known"),
-        ("include!(concat!(env!(\"OUT_DIR\"), \"/a.rs\"));", "the file that `include!` takes in is not known"),
+        ("include!(\"lib.rs\");", "`lib.rs` is included and cannot be resolved"),
+        ("include!(\"absent.rs\");", "`absent.rs` is included and cannot be read"),
+        ("include!(concat!(\"a\", \".rs\"));", "the file of `include!` is unknown"),
+        ("include!(concat!(env!(\"OUT_DIR\"), \"/a.rs\"));", "the file of `include!` is unknown"),
         ("macro_rules! include { ($a:literal) => {} }\ninclude!(\"a.rs\");", "is included"),
     ] {
         let (_, findings) = same(&format!("//- src/lib.rs\n{call}\n//- src/a.rs\nfn f() {{}}\n"));

@@ -130,7 +130,7 @@ fn rooms() -> BTreeMap<String, Vec<TokenTree>> {
     rooms
 }
 
-fn is_test(item: &syn::Item) -> bool {
+pub(crate) fn is_test(item: &syn::Item) -> bool {
     let attributes = match item {
         syn::Item::Mod(item) => &item.attrs,
         syn::Item::Fn(item) => &item.attrs,

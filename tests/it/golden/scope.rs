@@ -254,29 +254,29 @@ fn what_is_in_no_namespace_is_not_kept_from_a_confined_operator_in_silence() {
     snapbox::assert_data_eq!(
         run.err(),
         str![[r#"
-warning[rbac-rule]: a Role can't allow `nodes`, and the operator is confined to namespaces
+warning[rbac-rule]: a Role cannot grant `nodes`, and the operator is restricted to namespaces
  --> src/more.rs:1:4
   |
 1 | // +kubebuilder:rbac:groups=core,resources=nodes;pods;namespaces,verbs=get
   |    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = help: write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or run `memcached-sdk edit --namespaced=false`
+  = help: move it to a separate marker with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or run `memcached-sdk edit --namespaced=false`
 
-warning[rbac-rule]: a Role can't allow `clusters`, and the operator is confined to namespaces
+warning[rbac-rule]: a Role cannot grant `clusters`, and the operator is restricted to namespaces
  --> src/more.rs:2:4
   |
 2 | // +kubebuilder:rbac:groups=cache.example.com,resources=clusters,verbs=get
   |    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = help: write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or run `memcached-sdk edit --namespaced=false`
+  = help: move it to a separate marker with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or run `memcached-sdk edit --namespaced=false`
 
-warning[rbac-rule]: a Role can't allow `/metrics`, and the operator is confined to namespaces
+warning[rbac-rule]: a Role cannot grant `/metrics`, and the operator is restricted to namespaces
  --> src/more.rs:3:4
   |
 3 | // +kubebuilder:rbac:urls=/metrics,verbs=get
   |    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = help: write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or run `memcached-sdk edit --namespaced=false`
+  = help: move it to a separate marker with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or run `memcached-sdk edit --namespaced=false`
 4 created, 2 updated, 1 unchanged
 
 "#]]

@@ -133,7 +133,7 @@ remove    manager/src/old/deep.rs
 "#]]);
     let message = run.err();
     assert!(
-        message.contains("warning[manager-differs]: `manager` is of memcached-sdk 0.0.9, and this is ")
+        message.contains("warning[manager-differs]: `manager` was written by memcached-sdk 0.0.9; this is ")
             && message.contains("help: run `memcached-sdk update`")
             && !message.contains("without `--check`"),
         "{message}"

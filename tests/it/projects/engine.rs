@@ -134,8 +134,8 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
 4 |     #[schemars(transform = note)]
   |                            ^^^^
   |
-  = help: say it with `extend(…)`
-1 of 2 kinds can't be written: `--exclude Thing.example.com` leaves them out, `--keep-going` writes the others
+  = help: use `extend(…)` instead
+1 of 2 kinds cannot be written: `--exclude Thing.example.com` leaves them out, `--keep-going` writes the others
 
 "#]]
     );
@@ -175,7 +175,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
 4 |     #[schemars(transform = note)]
   |                            ^^^^
   |
-  = help: say it with `extend(…)`
+  = help: use `extend(…)` instead
 
 "#]]
     );
@@ -256,7 +256,7 @@ fn a_listed_type() {
     assert_data_eq!(
         &said,
         str![[r#"
-error[hidden-resource]: a macro derives `CustomResource`, and what it declares is not read
+error[hidden-resource]: a macro derives `CustomResource`, but its items are not read
  --> src/api.rs:1:1
   |
 1 | / macro_rules! things {
@@ -630,7 +630,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
 4 |     #[schemars(transform = note)]
   |                            ^^^^
   |
-  = help: say it with `extend(…)`
+  = help: use `extend(…)` instead
 
 error[serde-attribute]: unknown serde field attribute `renam`, in `Other.spec`
   --> src/lib.rs:10:13
@@ -650,11 +650,11 @@ fn without_a_lock_file_cargo_chooses() {
     std::fs::remove_file(sandbox.path("Cargo.lock")).unwrap();
     sandbox.finish("", &mut command("")).code(1).stderr(str![[r#"
 compiling `op`: 1 finding needs the compiler:
-  Cargo.toml:1:1: without a `Cargo.lock` it is open on which releases of kube and schemars the project is [no-lock]
+  Cargo.toml:1:1: without a `Cargo.lock` the releases of kube and schemars are unknown [no-lock]
 the first time may take minutes; `--engine static` fails instead
 error[compile-failed]: cargo cannot read the manifest of `op`; see its output above
 
-error[no-lock]: without a `Cargo.lock` it is open on which releases of kube and schemars the project is
+error[no-lock]: without a `Cargo.lock` the releases of kube and schemars are unknown
  --> Cargo.toml:1:1
   |
 1 | [workspace]
@@ -693,7 +693,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
 4 |     #[schemars(transform = note)]
   |                            ^^^^
   |
-  = help: say it with `extend(…)`
+  = help: use `extend(…)` instead
 
 "#]]);
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Value, json};
 use snapbox::str;
@@ -43,7 +44,7 @@ fn an_api_for_a_project_on_a_new_release() {
     snapbox::assert_data_eq!(
         warning,
         str![[r#"
-warning[not-generated]: the CRDs are not written, since schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs
+warning[not-generated]: the CRDs are not written, since schemars 1.2.4 is newer than this program and may generate other CRDs
 help: run `memcached-sdk generate`: it compiles once
 14 created, 9 updated
 
@@ -51,7 +52,7 @@ help: run `memcached-sdk generate`: it compiles once
     );
     assert!(!sandbox.path(crd).exists());
     sandbox.run("generate --engine static").code(1).stderr(str![[r#"
-error[new-release]: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs
+error[new-release]: schemars 1.2.4 is newer than this program and may generate other CRDs
  --> Cargo.toml:1:1
   |
 1 | [workspace]
@@ -166,54 +167,84 @@ fn said(run: &Run) -> String {
     run.err().lines().filter(ours).fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// After `cargo update`, the first run compiles and compares. Then the source answers again, until a release differs.
+/// The releases of tomorrow: `same` generates the same CRDs, `other` a different description.
 #[cfg(unix)]
-#[test]
-fn new_releases_are_verified_once() {
-    let sandbox = Sandbox::lasting("new-release", &[("src/lib.rs", &kind("Thing", "    pub size: u8,\n"))]);
-    sandbox.file("Cargo.toml", MANIFEST).file("Cargo.lock", &LOCK.replace("\"memcached-operator\"", "\"new-release\""));
-    let target = generated::target().with_file_name("new-release");
-    let folder = |name: &str| target.with_file_name(format!("new-release-{name}"));
-    let registries = ["same", "other"].map(|name| Registry::new(folder(name), sandbox.root()));
-    for registry in &registries {
-        registry.links();
-        registry.release("schemars", "1.2.3", "1.2.4", &|_, text| text);
-        registry.release("kube-core", "5.0.0", "5.1.0", &|_, text| text);
-        registry.release("kube-derive", "5.0.0", "5.1.0", &|_, text| text);
-        registry.release("kube", "5.0.0", "5.1.0", &|_, text| text.replace("\"=5.0.0\"", "\"=5.1.0\""));
-    }
-    registries[1].release("kube-derive", "5.0.0", "5.2.0", &|_, text| {
-        text.replace("Auto-generated derived type", "Derived type")
-    });
-    registries[1].release("kube", "5.0.0", "5.2.0", &|path, text| {
-        if path != "Cargo.toml" {
-            return text;
+fn registries(project: &Path) -> &'static [PathBuf; 2] {
+    static PUBLISHED: OnceLock<[PathBuf; 2]> = OnceLock::new();
+    PUBLISHED.get_or_init(|| {
+        let folders = ["same", "other"].map(|name| generated::target().with_file_name(format!("new-release-{name}")));
+        let registries = folders.each_ref().map(|folder| Registry::new(folder.clone(), project));
+        for registry in &registries {
+            registry.links();
+            registry.release("schemars", "1.2.3", "1.2.4", &|_, text| text);
+            registry.release("kube-core", "5.0.0", "5.1.0", &|_, text| text);
+            registry.release("kube-derive", "5.0.0", "5.1.0", &|_, text| text);
+            registry.release("kube", "5.0.0", "5.1.0", &|_, text| text.replace("\"=5.0.0\"", "\"=5.1.0\""));
         }
-        let mut manifest: toml_edit::DocumentMut = text.replace("\"=5.0.0\"", "\"=5.1.0\"").parse().unwrap();
-        manifest["dependencies"]["kube-derive"]["version"] = toml_edit::value("=5.2.0");
-        manifest.to_string()
-    });
-    let use_registry = |name: &str| {
+        registries[1].release("kube-derive", "5.0.0", "5.2.0", &|_, text| {
+            text.replace("Auto-generated derived type", "Derived type")
+        });
+        registries[1].release("kube", "5.0.0", "5.2.0", &|path, text| {
+            if path != "Cargo.toml" {
+                return text;
+            }
+            let mut manifest: toml_edit::DocumentMut = text.replace("\"=5.0.0\"", "\"=5.1.0\"").parse().unwrap();
+            manifest["dependencies"]["kube-derive"]["version"] = toml_edit::value("=5.2.0");
+            manifest.to_string()
+        });
+        folders
+    })
+}
+
+/// A package with one kind after `cargo update`. The tests share its folder, so that cargo builds the dependencies once.
+#[cfg(unix)]
+struct Updated {
+    sandbox: Sandbox,
+    target: PathBuf,
+    /// The CRD before the update.
+    known: String,
+    _one_at_a_time: MutexGuard<'static, ()>,
+}
+
+#[cfg(unix)]
+impl Updated {
+    fn to(registry: usize) -> Self {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let one_at_a_time = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let sandbox = Sandbox::lasting("new-release", &[("src/lib.rs", &kind("Thing", "    pub size: u8,\n"))]);
+        sandbox.file("Cargo.toml", MANIFEST);
+        sandbox.file("Cargo.lock", &LOCK.replace("\"memcached-operator\"", "\"new-release\""));
+        let target = generated::target().with_file_name("new-release");
+        let mut project = Self { sandbox, target, known: String::new(), _one_at_a_time: one_at_a_time };
+        project.known = project.generate("--engine static --stdout").success().out();
+        let folder = &registries(project.sandbox.root())[registry];
         let config = format!(
             "[source.crates-io]\nreplace-with = \"tomorrow\"\n\n[source.tomorrow]\ndirectory = {:?}\n",
-            folder(name).display().to_string()
+            folder.display().to_string()
         );
-        sandbox.file(".cargo/config.toml", &config);
-        let output = generated::cargo(sandbox.root(), &["update", "--offline"]).output().unwrap();
+        project.sandbox.file(".cargo/config.toml", &config);
+        let output = generated::cargo(project.sandbox.root(), &["update", "--offline"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
-    let command = |arguments: &str| -> Command {
-        let mut command = sandbox.command(&format!("generate crds {arguments}"));
-        command.env("CARGO_TARGET_DIR", &target).env_remove("RUSTFLAGS").env("CARGO_TERM_COLOR", "never");
-        command
-    };
-    let generate = |arguments: &str| sandbox.finish(arguments, &mut command(arguments));
-    // The static engine's answer.
-    let known = generate("--engine static --stdout").success().out();
-    use_registry("same");
+        project
+    }
 
-    generate("--engine static").code(1).stderr(str![[r#"
-error[new-release]: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = self.sandbox.command(&format!("generate crds {arguments}"));
+        command.env("CARGO_TARGET_DIR", &self.target).env_remove("RUSTFLAGS").env("CARGO_TERM_COLOR", "never");
+        command
+    }
+
+    fn generate(&self, arguments: &str) -> Run {
+        self.sandbox.finish(arguments, &mut self.command(arguments))
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_static_engine_refuses_a_new_release() {
+    let project = Updated::to(0);
+    project.generate("--engine static").code(1).stderr(str![[r#"
+error[new-release]: schemars 1.2.4 is newer than this program and may generate other CRDs
  --> Cargo.toml:1:1
   |
 1 | [package]
@@ -230,13 +261,19 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
   = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 
 "#]]);
-    let before = sandbox.files();
-    let run = generate("--dry-run --diff").success();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_preview_verifies_and_records_nothing() {
+    let project = Updated::to(0);
+    let before = project.sandbox.files();
+    let run = project.generate("--dry-run --diff").success();
     snapbox::assert_data_eq!(
         said(&run),
         str![[r#"
 compiling `new-release`: 1 finding needs the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program and may generate other CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
 warning[not-recorded]: not recorded with `--dry-run`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
@@ -255,10 +292,10 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
     );
     assert!(run.out().contains("+[package.metadata.memcached-sdk]\n+verified = ["), "{}", run.out());
     snapbox::assert_data_eq!(
-        said(&generate("--check").code(3)),
+        said(&project.generate("--check").code(3)),
         str![[r#"
 compiling `new-release`: 1 finding needs the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program and may generate other CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
 warning[not-recorded]: not recorded with `--check`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
@@ -275,12 +312,12 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
 
 "#]]
     );
-    let run = generate("--stdout").success();
+    let run = project.generate("--stdout").success();
     snapbox::assert_data_eq!(
         said(&run),
         str![[r#"
 compiling `new-release`: 1 finding needs the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program and may generate other CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
 warning[not-recorded]: not recorded with `--stdout`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
@@ -296,15 +333,20 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
 
 "#]]
     );
-    assert_eq!(run.out(), known);
-    assert_eq!(sandbox.files(), before);
+    assert_eq!(run.out(), project.known);
+    assert_eq!(project.sandbox.files(), before);
+}
 
+#[cfg(unix)]
+#[test]
+fn a_release_is_not_verified_by_a_part_of_the_kinds() {
+    let project = Updated::to(0);
     // A run for one kind does not verify the release.
     snapbox::assert_data_eq!(
-        said(&generate("--kind Thing").success()),
+        said(&project.generate("--kind Thing").success()),
         str![[r#"
 compiling `new-release`: 1 finding needs the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program and may generate other CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
 not recorded as verified, because only some of the kinds were compared: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
@@ -319,15 +361,15 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
 
 "#]]
     );
-    let lib = sandbox.read("src/lib.rs");
     let hard = kind("Hard", "    #[serde(default = \"size\")]\n    pub size: usize,\n")
         + "fn size() -> usize {\n    std::env::args().count()\n}\n";
-    sandbox.file("src/lib.rs", &(lib.clone() + &hard));
+    let lib = project.sandbox.read("src/lib.rs");
+    project.sandbox.file("src/lib.rs", &(lib + &hard));
     snapbox::assert_data_eq!(
-        said(&generate("").success()),
+        said(&project.generate("").success()),
         str![[r#"
 compiling `new-release`: 2 findings need the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program and may generate other CRDs [new-release]
   src/lib.rs:13:5: default value: cannot evaluate `std::env::args()` without running code, in `Hard.spec.size` [default-value]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 2 CRD versions: no difference
@@ -351,15 +393,20 @@ warning[unknown-format]: the API server does not know the format `uint`: `spec.s
 
 "#]]
     );
-    assert_eq!(sandbox.read("Cargo.toml"), MANIFEST);
+    assert_eq!(project.sandbox.read("Cargo.toml"), MANIFEST);
+}
 
-    sandbox.file("src/lib.rs", &lib);
-    let run = generate("").success();
+/// After `cargo update`, the first run compiles and compares. Then the source answers again.
+#[cfg(unix)]
+#[test]
+fn a_release_is_verified_and_recorded_once() {
+    let project = Updated::to(0);
+    let run = project.generate("").success();
     snapbox::assert_data_eq!(
         said(&run),
         str![[r#"
 compiling `new-release`: 1 finding needs the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program and may generate other CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
 warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
@@ -369,7 +416,7 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
   |         ^^^^^^^^
   |
   = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
-1 updated, 1 removed, 1 unchanged
+1 created, 1 updated
 `Cargo.toml` records as verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`; from now on the source answers
 
 "#]]
@@ -378,11 +425,11 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
         run.out(),
         str![[r#"
 update    Cargo.toml
-remove    config/crd/bases/example.com_hards.yaml
+create    config/crd/bases/example.com_things.yaml
 
 "#]]
     );
-    let recorded = sandbox.read("Cargo.toml");
+    let recorded = project.sandbox.read("Cargo.toml");
     snapbox::assert_data_eq!(
         recorded.clone(),
         str![[r#"
@@ -402,24 +449,30 @@ serde_json = "1"
 
 "#]]
     );
-    assert_eq!(sandbox.read(THING), known);
+    assert_eq!(project.sandbox.read(THING), project.known);
     // Cargo is not needed.
-    sandbox.finish("", command("--check").env("PATH", "").env_remove("CARGO")).success();
-    let run = generate("--verify --check").success();
+    project.sandbox.finish("", project.command("--check").env("PATH", "").env_remove("CARGO")).success();
+    let run = project.generate("--verify --check").success();
     assert!(!run.err().contains("not-recorded"), "{}", run.err());
 
     // `--verify` compiles on request.
-    sandbox.file("Cargo.toml", MANIFEST);
-    generate("--verify").success();
-    assert_eq!(sandbox.read("Cargo.toml"), recorded);
+    project.sandbox.file("Cargo.toml", MANIFEST);
+    project.generate("--verify").success();
+    assert_eq!(project.sandbox.read("Cargo.toml"), recorded);
+}
 
-    use_registry("other");
-    let run = generate("").success();
+#[cfg(unix)]
+#[test]
+fn a_release_that_differs_is_reported() {
+    let project = Updated::to(1);
+    let recorded = MANIFEST.replacen("\n[dependencies]", &format!("{VERIFIED}\n[dependencies]"), 1);
+    project.sandbox.file("Cargo.toml", &recorded);
+    let run = project.generate("").success();
     snapbox::assert_data_eq!(
         said(&run),
         str![[r#"
 compiling `new-release`: 1 finding needs the compiler:
-  Cargo.toml:1:1: kube 5.2.0 is newer than this program, which does not know what it changed in CRDs [new-release]
+  Cargo.toml:1:1: kube 5.2.0 is newer than this program and may generate other CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 warning[release-differs]: the compiler generates a different CRD for `Thing`, version `v1` of `example.com`:
                           --- read
@@ -447,14 +500,14 @@ warning[unknown-format]: the API server does not know the format `uint8`: `spec.
   |         ^^^^^^^^
   |
   = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
-1 updated
+1 created
 
 "#]]
     );
-    assert_eq!(sandbox.read("Cargo.toml"), recorded);
-    assert_eq!(sandbox.read(THING), known.replace("Auto-generated derived type", "Derived type"));
-    let before = sandbox.files();
-    let run = generate("--verify").code(1);
+    assert_eq!(project.sandbox.read("Cargo.toml"), recorded);
+    assert_eq!(project.sandbox.read(THING), project.known.replace("Auto-generated derived type", "Derived type"));
+    let before = project.sandbox.files();
+    let run = project.generate("--verify").code(1);
     assert!(run.err().contains("error[engines-differ]"), "{}", run.err());
-    assert_eq!(sandbox.files(), before);
+    assert_eq!(project.sandbox.files(), before);
 }

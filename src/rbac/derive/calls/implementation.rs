@@ -249,7 +249,7 @@ impl FunctionReader<'_> {
             several => {
                 if several.to_vec().iter().any(|output| self.holds_client(output)) {
                     let message =
-                        format!("several implementations of `{of}` may be meant, and their results make requests");
+                        format!("several implementations of `{of}` are possible, and their results make requests");
                     self.doubt(frame.location(span), Cause::Unread(message));
                 }
                 Some(Ty::Unknown)

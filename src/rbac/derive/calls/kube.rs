@@ -371,7 +371,7 @@ impl FunctionReader<'_> {
             KubeCall::OwnNamespace => Some(Ty::OwnNamespace),
             KubeCall::Client => Some(Ty::kube(Kube::Client)),
             KubeCall::Sends => {
-                let message = format!("`{shown}`: requests by their paths are not read");
+                let message = format!("`{shown}`: requests by path are not analyzed");
                 self.doubt(location, Cause::Unread(message));
                 Some(call.explicit.first().cloned().unwrap_or(Ty::Unknown))
             }

@@ -137,7 +137,7 @@ impl FunctionReader<'_> {
         item: &impl quote::ToTokens,
     ) {
         if speaks_of_api(item.to_token_stream()) {
-            let message = format!("the `{what}` inside of a function may make requests; it is not read");
+            let message = format!("the `{what}` inside a function may make requests; it is not analyzed");
             self.doubt(frame.location(span), Cause::Unread(message));
         }
     }

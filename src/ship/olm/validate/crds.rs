@@ -19,7 +19,7 @@ pub(super) fn check(check: &mut BundleCheck) {
         for version in items(&spec["versions"]) {
             let kind =
                 [&spec["group"], &version["name"], &spec["names"]["kind"]].map(|part| text(part).to_owned()).into();
-            let message = format!("{} is there twice", shown_kind(&kind));
+            let message = format!("{} is in the bundle twice", shown_kind(&kind));
             if !there.insert(kind) {
                 check.push(Code::BundleCrd, place.clone(), message, HELP);
             }
@@ -35,23 +35,23 @@ pub(super) fn check(check: &mut BundleCheck) {
         // A duplicate CRD has a finding of its own.
         if self::name(crd) != self::name(first) {
             let message = format!(
-                "{} and {} have the same name `{name}`, which the API server gives to one",
+                "{} and {} have the same name `{name}`, which the API server accepts for only one of them",
                 shown(crd),
                 shown(first)
             );
-            let help = "let kinds, kinds of lists, plurals, singulars and short names of a group differ";
+            let help = "make kinds, list kinds, plurals, singulars and short names of a group distinct";
             check.push(Code::BundleCrd, check.folder.place(path), message, help);
         }
     }
     let owned: BTreeSet<ObjectGvk> = owned(check.csv).into_iter().collect();
     for kind in owned.difference(&there) {
-        let message = format!("the CSV owns {}, of which the bundle has no CRD", shown_kind(kind));
+        let message = format!("the CSV owns {}, but the bundle does not have its CRD", shown_kind(kind));
         check.csv(Code::BundleCrd, message, HELP);
     }
     // A version that is not served needs no entry.
     let known: BTreeSet<(&str, &str)> = owned.iter().map(|(group, _, kind)| (group.as_str(), kind.as_str())).collect();
     for kind in there.iter().filter(|(group, _, kind)| !known.contains(&(group, kind))) {
-        let message = format!("the CSV does not own {}, of which the bundle has a CRD", shown_kind(kind));
+        let message = format!("the bundle has the CRD of {}, but the CSV does not own it", shown_kind(kind));
         check.csv(Code::BundleCrd, message, HELP);
     }
 }
@@ -64,10 +64,10 @@ fn refused(crd: &Value) -> Option<String> {
     let versions = items(&spec["versions"]);
     let stored = versions.iter().filter(|version| version["storage"] == true).count();
     if text(&crd["apiVersion"]) != "apiextensions.k8s.io/v1" {
-        return Some(format!("no API server has `{}` any more", text(&crd["apiVersion"])));
+        return Some(format!("`{}` is not served by any current API server", text(&crd["apiVersion"])));
     }
     if name(crd) != full {
-        return Some(format!("its name has to be `{full}`"));
+        return Some(format!("its name must be `{full}`"));
     }
     if text(&names["kind"]).is_empty() {
         return Some("`spec.names.kind` is missing".to_owned());
@@ -75,5 +75,5 @@ fn refused(crd: &Value) -> Option<String> {
     if !["Namespaced", "Cluster"].contains(&text(&spec["scope"])) {
         return Some("`spec.scope` is neither `Namespaced` nor `Cluster`".to_owned());
     }
-    (stored != 1).then(|| format!("{stored} of its versions are stored, and not one"))
+    (stored != 1).then(|| format!("{stored} of its versions are stored, expected one"))
 }

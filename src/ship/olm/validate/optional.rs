@@ -68,19 +68,19 @@ fn hub(check: &mut BundleCheck) {
     for maintainer in items(&spec["maintainers"]) {
         let (name, email) = (text(&maintainer["name"]), text(&maintainer["email"]));
         if name.is_empty() || email.is_empty() {
-            wrong.push(format!("a maintainer has a name and an address: `{name}`, `{email}`"));
+            wrong.push(format!("a maintainer must have a name and an email address: `{name}`, `{email}`"));
         }
         if !email.is_empty() && !is_address(email) {
-            wrong.push(format!("`{email}` is no address of a maintainer"));
+            wrong.push(format!("`{email}` is not a valid email address"));
         }
     }
     for link in items(&spec["links"]) {
         let (name, url) = (text(&link["name"]), text(&link["url"]));
         if name.is_empty() || url.is_empty() {
-            wrong.push(format!("a link has a name and a URL: `{name}`, `{url}`"));
+            wrong.push(format!("a link must have a name and a URL: `{name}`, `{url}`"));
         }
         if !url.is_empty() && !url.starts_with('/') && url::Url::parse(url).is_err() {
-            wrong.push(format!("`{url}` is no URL of a link"));
+            wrong.push(format!("`{url}` is not a valid URL"));
         }
     }
     if ["", "0.0.0"].contains(&text(&spec["version"])) {
@@ -88,15 +88,15 @@ fn hub(check: &mut BundleCheck) {
     }
     let icons = items(&spec["icon"]);
     if icons.len() > 1 {
-        wrong.push(format!("there are {} icons, and not one", icons.len()));
+        wrong.push(format!("the CSV has {} icons, expected one", icons.len()));
     }
     if let Some(icon) = icons.first() {
         let (media, data) = (text(&icon["mediatype"]), text(&icon["base64data"]));
         if media.is_empty() || data.is_empty() {
-            wrong.push("an icon has `base64data` and `mediatype`".to_owned());
+            wrong.push("an icon must have `base64data` and `mediatype`".to_owned());
         }
         if !media.is_empty() && !["image/gif", "image/jpeg", "image/png", "image/svg+xml"].contains(&media) {
-            wrong.push(format!("an icon can't be of the type `{media}`"));
+            wrong.push(format!("the icon has the unsupported media type `{media}`"));
         }
         let packed: String = data.split_whitespace().collect();
         if base64::prelude::BASE64_STANDARD.decode(packed).is_err() {
@@ -110,7 +110,7 @@ fn hub(check: &mut BundleCheck) {
     if !has_icon {
         check.csv(
             Code::BundleHubField,
-            "there is no icon",
+            "the CSV has no icon",
             "`generate kustomize manifests --icon FILE` writes it into a new base",
         );
     }
@@ -129,7 +129,7 @@ fn capabilities(check: &mut BundleCheck) {
     if let Some(level) = check.csv["metadata"]["annotations"]["capabilities"].as_str()
         && !LEVELS.contains(&level)
     {
-        let message = format!("`{level}` is no level of capabilities");
+        let message = format!("`{level}` is not a capability level");
         check.csv(Code::BundleCapability, message, format!("one of {}", LEVELS.join(", ")));
     }
 }
@@ -155,7 +155,7 @@ fn categories(check: &mut BundleCheck) {
     ];
     let Some(categories) = check.csv["metadata"]["annotations"]["categories"].as_str() else { return };
     for category in categories.split(',').map(str::trim).filter(|category| !KNOWN.contains(category)) {
-        let message = format!("`{category}` is none of the categories of OperatorHub.io");
+        let message = format!("`{category}` is not a category of OperatorHub.io");
         check.csv(Code::BundleCategory, message, format!("some of {}", KNOWN.join(", ")));
     }
 }
@@ -219,8 +219,8 @@ fn removed(check: &mut BundleCheck, kubernetes: Option<&semver::Version>) {
         let is_needed = [kubernetes, oldest.as_ref()].into_iter().flatten().any(|version| *version >= release);
         let code = if is_needed { Code::BundleRemovedApi } else { Code::BundleRemovedApiLater };
         if !gone.is_empty() {
-            let message = format!("Kubernetes 1.{minor} has removed the API of {}", gone.join(", "));
-            check.csv(code, message, "write it in a version that is there");
+            let message = format!("Kubernetes 1.{minor} no longer serves the API of {}", gone.join(", "));
+            check.csv(code, message, "use a version that is served");
         }
     }
     let permissions = ["permissions", "clusterPermissions"].map(|list| &check.spec()["install"]["spec"][list]);
@@ -230,13 +230,13 @@ fn removed(check: &mut BundleCheck, kubernetes: Option<&semver::Version>) {
             && items(&rule["resources"]).iter().any(|resource| resource == "podsecuritypolicies")
     };
     if rules.filter(is_of_policies).count() > 0 {
-        let message = "a permission is for `podsecuritypolicies`, which Kubernetes 1.25 has removed";
-        check.csv(Code::BundleRemovedApiLater, message, "take its marker away");
+        let message = "a permission is for `podsecuritypolicies`, which Kubernetes 1.25 removed";
+        check.csv(Code::BundleRemovedApiLater, message, "remove its marker");
     }
 }
 
 fn practices(check: &mut BundleCheck) {
-    const NAMED: &str = "`generate bundle` calls a CSV `PACKAGE.vVERSION`";
+    const NAMED: &str = "`generate bundle` names a CSV `PACKAGE.vVERSION`";
     let install = check.spec()["install"]["spec"].clone();
     if install["deployments"].is_null() {
         check.csv(Code::BundleCsv, "the CSV installs no Deployment", "generate the bundle again");
@@ -274,8 +274,8 @@ fn practices(check: &mut BundleCheck) {
     if !channels.is_empty() {
         let channels: Vec<&str> = channels.into_iter().collect();
         advice.push((
-            format!("channels are called candidate, fast or stable, and not {}", channels.join(", ")),
-            "name them with `--channels` of `generate bundle`",
+            format!("channels should be named candidate, fast or stable, not {}", channels.join(", ")),
+            "set them with `generate bundle --channels`",
         ));
     }
     let accounts = ["permissions", "clusterPermissions"].into_iter().flat_map(|list| items(&install[list]));
@@ -287,17 +287,17 @@ fn practices(check: &mut BundleCheck) {
     };
     if accounts.flat_map(|account| items(&account["rules"])).any(makes_crds) {
         advice.push((
-            "the operator may make CRDs, which is for OLM to do".to_owned(),
-            "take the marker for it away: CRDs are files of the bundle",
+            "the operator has permission to create CRDs, which OLM should create".to_owned(),
+            "remove the marker: CRDs are files of the bundle",
         ));
     }
     let name = name(check.csv);
     let (_, version) = name.split_once(".v").unwrap_or_default();
     if !name.is_empty() && semver::Version::parse(version).is_err() {
-        advice.push((format!("`{name}` does not end in a version"), NAMED));
+        advice.push((format!("`{name}` does not end with a version"), NAMED));
     }
     if !name.is_empty() && name.split(".v").count() != 2 {
-        advice.push((format!("`{name}` is not called `PACKAGE.vVERSION`"), NAMED));
+        advice.push((format!("`{name}` is not of the form `PACKAGE.vVERSION`"), NAMED));
     }
     for (message, help) in advice {
         check.csv(Code::BundlePractice, message, help);
