@@ -12,10 +12,6 @@ mod gate;
 #[path = "../../../manager/src/election/lease.rs"]
 #[allow(dead_code)]
 mod lease;
-#[rustfmt::skip]
-#[path = "../../../manager/src/election/patience.rs"]
-#[allow(dead_code)]
-mod patience;
 mod server;
 mod world;
 
