@@ -12,7 +12,7 @@ fn what_is_said() {
     let sandbox = Sandbox::new();
     let init = format!("init --project-name demo {OFFLINE}");
     sandbox.run(&init).success().stderr(str![[r#"
-143 created
+113 created
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
