@@ -117,7 +117,6 @@ fn gated(request: Request<Body>, agent: &str, gate: &Gate) -> Result<Request<Bod
     if !writes(request.method(), request.uri().path()) {
         return named(request, agent);
     }
-    // Read both clocks before the check: the audit log must not show a time after the deadline.
     let (boot, wall) = (time::boot(), time::wall());
     if !gate.lets_pass(boot) {
         return Err(WriteRefused.into());

@@ -50,7 +50,7 @@ pub(crate) struct Metrics {
     retries: Family<Labels<2>, Counter>,
     waited: Histograms<2>,
     worked: Histograms<2>,
-    asked: Asked,
+    asked: CallbackCollector,
     leaders: Family<Labels<1>, Gauge>,
     requests: Family<Labels<3>, Counter>,
 }
@@ -120,7 +120,7 @@ impl Metrics {
             retries: Family::default(),
             waited: Family::new_with_constructor(queue_seconds),
             worked: Family::new_with_constructor(queue_seconds),
-            asked: Asked::default(),
+            asked: CallbackCollector::default(),
             leaders: Family::default(),
             requests: Family::default(),
         };
@@ -299,21 +299,21 @@ struct Callbacks {
 }
 
 #[derive(Clone, Default)]
-struct Asked(Arc<Mutex<Callbacks>>);
+struct CallbackCollector(Arc<Mutex<Callbacks>>);
 
-impl Asked {
+impl CallbackCollector {
     fn lock(&self) -> MutexGuard<'_, Callbacks> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for CallbackCollector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Asked")
+        formatter.write_str("CallbackCollector")
     }
 }
 
-impl Collector for Asked {
+impl Collector for CallbackCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Callbacks { loads, silences } = &*self.lock();
         let loads = loads
