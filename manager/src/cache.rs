@@ -5,10 +5,8 @@
 
 pub(crate) mod digest;
 pub(crate) mod feed;
-mod guard;
+pub(crate) mod guard;
 pub(crate) mod index;
-pub(crate) mod invalid;
-mod selector;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,9 +18,9 @@ use kube::{Resource, ResourceExt};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use self::feed::{Feed, Progress};
+use self::feed::{Feed, FeedProgress};
 use self::index::Follow;
-use crate::caught;
+use crate::error;
 use crate::object::{Kind, Object, ObjectKey};
 
 /// A change of an object: the state before it, if any, and the state after it, unless the object is gone.
@@ -50,7 +48,7 @@ type Listener<K> = Box<dyn Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync>;
 
 pub(crate) struct Cache<K: Resource> {
     pub(crate) kind: Kind<K>,
-    state: RwLock<State<K>>,
+    state: RwLock<CacheState<K>>,
     listeners: RwLock<Vec<Listener<K>>>,
     synced: watch::Sender<bool>,
     /// True if the operator applies objects of this kind, so that digests are kept.
@@ -61,7 +59,7 @@ pub(crate) struct Cache<K: Resource> {
     warned: AtomicBool,
 }
 
-pub(crate) struct State<K> {
+pub(crate) struct CacheState<K> {
     objects: BTreeMap<ObjectKey, Entry<K>>,
     /// Objects that a request found and no watch has delivered. They stay until they are written or delivered.
     found: BTreeMap<ObjectKey, Arc<K>>,
@@ -103,7 +101,7 @@ impl<K: Object> Cache<K> {
     pub(crate) fn new(kind: Kind<K>) -> Self {
         Self {
             kind,
-            state: RwLock::new(State {
+            state: RwLock::new(CacheState {
                 objects: BTreeMap::new(),
                 found: BTreeMap::new(),
                 feeds: BTreeMap::new(),
@@ -166,20 +164,16 @@ impl<K: Object> Cache<K> {
     /// Returns the objects of a namespace, or of all, sorted by namespace and name.
     pub(crate) fn list(&self, namespace: Option<&str>) -> Vec<Arc<K>> {
         let Some(namespace) = namespace else {
-            let all = |state: &State<K>| {
+            let all = |state: &CacheState<K>| {
                 let entries = state.objects.values();
                 entries.map(|entry| entry.object.clone()).collect()
             };
             return self.read(all);
         };
-        let namespace = Some(namespace.to_owned());
-        let first = ObjectKey {
-            namespace: namespace.clone(),
-            name: String::new(),
-        };
+        let first = ObjectKey::new(Some(namespace), "");
         self.read(|state| {
-            let from_first = state.objects.range(first..);
-            let in_namespace = from_first.take_while(|(key, _)| key.namespace == namespace);
+            let from_first = state.objects.range(&first..);
+            let in_namespace = from_first.take_while(|(key, _)| key.namespace == first.namespace);
             in_namespace
                 .map(|(_, entry)| entry.object.clone())
                 .collect()
@@ -209,7 +203,7 @@ impl<K: Object> Cache<K> {
         let built_in = self.kind.is_built_in();
         let unsynced = |(namespace, feed): (&String, &Feed<K>)| {
             let why = feed.progress.missing(&self.kind, namespace)?;
-            let answered = built_in || feed.progress != Progress::Listing;
+            let answered = built_in || feed.progress != FeedProgress::Listing;
             Some(Unsynced {
                 why,
                 delays_webhooks: answered && !feed.was_filled,
@@ -226,7 +220,7 @@ impl<K: Object> Cache<K> {
 
     /// Returns the longest silence of any watch. A kind that the server lacks counts as zero.
     pub(crate) fn silence(&self) -> Duration {
-        let served = |feed: &&Feed<K>| feed.progress != Progress::Missing;
+        let served = |feed: &&Feed<K>| feed.progress != FeedProgress::Missing;
         self.read(|state| {
             let feeds = state.feeds.values().filter(served);
             let silences = feeds.map(|feed| feed.heard.silence());
@@ -239,7 +233,7 @@ impl<K: Object> Cache<K> {
         self.read(|state| {
             let feeds = state.feeds.iter();
             feeds
-                .filter(|(_, feed)| feed.progress == Progress::Synced)
+                .filter(|(_, feed)| feed.progress == FeedProgress::Synced)
                 .filter_map(|(namespace, feed)| {
                     let silence = feed.heard.silence();
                     (silence > limit).then(|| feed::silent(&self.kind, namespace, silence))
@@ -259,12 +253,13 @@ impl<K: Object> Cache<K> {
 
     /// Returns false if a watch found that the server lacks the kind.
     pub(crate) fn is_served(&self) -> bool {
-        let missing = |feed: &Feed<K>| feed.progress == Progress::Missing;
+        let missing = |feed: &Feed<K>| feed.progress == FeedProgress::Missing;
         self.read(|state| !state.feeds.values().any(missing))
     }
 
-    fn is_filled(&self, progress: Progress) -> bool {
-        progress == Progress::Synced || (progress == Progress::Missing && self.is_optional())
+    fn is_filled(&self, progress: FeedProgress) -> bool {
+        progress == FeedProgress::Synced
+            || (progress == FeedProgress::Missing && self.is_optional())
     }
 
     /// Completes when everything has been listed.
@@ -278,7 +273,7 @@ impl<K: Object> Cache<K> {
         }
     }
 
-    pub(crate) fn set_progress(&self, namespace: &str, progress: Progress) {
+    pub(crate) fn set_progress(&self, namespace: &str, progress: FeedProgress) {
         let all = self.write(|state| {
             if let Some(feed) = state.feeds.get_mut(namespace) {
                 feed.progress = progress;
@@ -294,10 +289,8 @@ impl<K: Object> Cache<K> {
         &self,
         listener: impl Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync + 'static,
     ) {
-        let mut listeners = self
-            .listeners
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let listeners = self.listeners.write();
+        let mut listeners = listeners.unwrap_or_else(PoisonError::into_inner);
         listeners.push(Box::new(listener));
     }
 
@@ -507,24 +500,20 @@ impl<K: Object> Cache<K> {
     }
 
     fn tell(&self, key: &ObjectKey, seen: &Seen<'_, K>) {
-        for listener in self
-            .listeners
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-        {
+        let listeners = self.listeners.read();
+        for listener in &*listeners.unwrap_or_else(PoisonError::into_inner) {
             // Predicates and maps are user code. The watch must survive their panics.
-            if let Err(panic) = caught::call(|| listener(key, seen)) {
+            if let Err(panic) = error::catch(|| listener(key, seen)) {
                 tracing::error!(kind = %self.kind.name(), %key, panic, "a predicate or map panicked: the change is lost");
             }
         }
     }
 
-    pub(crate) fn read<T>(&self, look: impl FnOnce(&State<K>) -> T) -> T {
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&CacheState<K>) -> T) -> T {
         look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn write<T>(&self, change: impl FnOnce(&mut State<K>) -> T) -> T {
+    pub(crate) fn write<T>(&self, change: impl FnOnce(&mut CacheState<K>) -> T) -> T {
         change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -535,7 +524,7 @@ impl<K: Object> Entry<K> {
     }
 }
 
-impl<K: Object> State<K> {
+impl<K: Object> CacheState<K> {
     fn feed(&self, namespace: Option<&str>) -> Option<&Feed<K>> {
         self.feeds.get("").or_else(|| self.feeds.get(namespace?))
     }

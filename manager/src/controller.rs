@@ -5,7 +5,6 @@
 
 mod failure;
 mod finalizer;
-mod gone;
 mod queue;
 mod sources;
 #[cfg(test)]
@@ -26,14 +25,14 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use self::gone::Terminating;
+use self::failure::Terminating;
 use self::queue::{Priority, Queue};
 use crate::cache::Seen;
-use crate::caught;
 use crate::client::objects::Objects;
 use crate::client::visit;
 use crate::election::leadership::Leadership;
-use crate::metrics::{ControllerMetrics, Metrics, Outcome};
+use crate::error;
+use crate::metrics::{ControllerMetrics, Metrics, ReconcileOutcome};
 use crate::object::{Object, ObjectKey};
 use crate::signal::Shutdown;
 use crate::time;
@@ -413,7 +412,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
             if seen.after.is_none() {
                 return queue.forget(key);
             }
-            let wanted = caught::call(|| filter(seen)).unwrap_or_else(|panic| {
+            let wanted = error::catch(|| filter(seen)).unwrap_or_else(|panic| {
                 tracing::error!(kind, %key, panic, "a predicate panicked: the change is looked at");
                 true
             });
@@ -561,18 +560,18 @@ where
         self.metrics.started();
         let reconcile = async {
             // Panics of user code end here.
-            let outcome = caught::run(self.reconcile(object, &key)).await;
+            let outcome = error::catch_running(self.reconcile(object, &key)).await;
             outcome.unwrap_or_else(|panic| {
                 let retry = self.queue.retry(key.clone());
                 tracing::error!(panic, ?retry, "reconcile panicked");
-                Outcome::Panic
+                ReconcileOutcome::Panic
             })
         };
         let outcome = reconcile.instrument(span).await;
         self.metrics.ended(outcome, started.elapsed());
     }
 
-    async fn reconcile(&self, object: Arc<K>, key: &ObjectKey) -> Outcome {
+    async fn reconcile(&self, object: Arc<K>, key: &ObjectKey) -> ReconcileOutcome {
         tracing::debug!(resource_version = object.resource_version(), "reconciling");
         let (queue, again) = (self.queue.clone(), key.clone());
         let again = move |after| queue.add_after(again.clone(), after);
@@ -587,7 +586,7 @@ where
             () = self.leadership.lost() => {
                 tracing::warn!("reconcile was stopped: this replica does not lead any more");
                 self.queue.add(key.clone(), Priority::Normal);
-                return Outcome::Requeue;
+                return ReconcileOutcome::Requeue;
             }
         };
         let delay = match ended {
@@ -599,16 +598,16 @@ where
             Ok(Ok(Action::Done)) => {
                 self.queue.succeeded(key);
                 self.terminating.forget(key);
-                Outcome::Success
+                ReconcileOutcome::Success
             }
             Ok(Ok(_)) if delay >= queue::FIRST_DELAY => {
                 self.queue.succeeded(key);
                 self.queue.add_after(key.clone(), delay);
-                Outcome::RequeueAfter
+                ReconcileOutcome::RequeueAfter
             }
             Ok(Ok(_)) => {
                 self.queue.retry(key.clone());
-                Outcome::Requeue
+                ReconcileOutcome::Requeue
             }
             Ok(Err(error)) => {
                 // User code first: it may panic.
@@ -619,25 +618,25 @@ where
                     // A successor with the same name was queued when it appeared.
                     tracing::debug!(reason, error, "reconcile failed, and its object is gone");
                     self.queue.succeeded(key);
-                    return Outcome::Success;
+                    return ReconcileOutcome::Success;
                 }
                 if self.terminating.explains(reason, key) {
                     self.queue.succeeded(key);
-                    return Outcome::Success;
+                    return ReconcileOutcome::Success;
                 }
                 if permanent {
                     tracing::error!(reason, error, "reconcile failed, waiting for a change");
                     self.queue.succeeded(key);
-                    return Outcome::PermanentError;
+                    return ReconcileOutcome::PermanentError;
                 }
                 let retry = self.queue.retry(key.clone());
                 tracing::error!(reason, error, ?retry, "reconcile failed");
-                Outcome::Error
+                ReconcileOutcome::Error
             }
             Err(_) => {
                 let retry = self.queue.retry(key.clone());
                 tracing::error!(timeout = ?self.timeout, ?retry, "reconcile took too long and was stopped");
-                Outcome::Error
+                ReconcileOutcome::Error
             }
         }
     }

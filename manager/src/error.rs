@@ -1,4 +1,13 @@
-//! Errors that keep the manager from starting, or stop it.
+//! Errors that keep the manager from starting, or stop it, and panics of user code as errors.
+//!
+//! A panic ends the call that caused it, and nothing else. Shared state may be half changed after it. Locks record that
+//! (poisoning).
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use futures::FutureExt;
+use kube::core::Status;
 
 /// An error that keeps the manager from starting, or stops it.
 ///
@@ -62,4 +71,34 @@ pub enum Error {
         "a reconcile did not end two minutes after its time limit, does it block its thread? {0}"
     )]
     Hung(String),
+}
+
+impl Error {
+    /// Returns the error for an endpoint that cannot be served.
+    pub(crate) fn bind(what: &'static str) -> impl Fn(std::io::Error) -> Self + Copy {
+        move |source| Self::Bind { what, source }
+    }
+}
+
+/// Makes an error of the API server, for a request that is refused before it is sent.
+pub(crate) fn refusal(code: u16, reason: &str, message: &str) -> kube::Error {
+    let status = Status::failure(message, reason).with_code(code);
+    kube::Error::Api(Box::new(status))
+}
+
+/// Calls `call`. The error is the message of its panic.
+pub(crate) fn catch<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_message(&*panic))
+}
+
+/// Awaits `running`. The error is the message of its panic.
+pub(crate) async fn catch_running<T>(running: impl Future<Output = T>) -> Result<T, String> {
+    let caught = AssertUnwindSafe(running).catch_unwind().await;
+    caught.map_err(|panic| panic_message(&*panic))
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message").to_owned()
 }

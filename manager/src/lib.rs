@@ -77,15 +77,11 @@
 #[cfg(feature = "runtime")]
 mod cache;
 #[cfg(feature = "runtime")]
-mod caught;
-#[cfg(feature = "runtime")]
 mod client;
 #[cfg(feature = "runtime")]
 pub mod condition;
 #[cfg(feature = "runtime")]
 mod controller;
-#[cfg(feature = "runtime")]
-mod duration;
 #[cfg(feature = "runtime")]
 mod election;
 #[cfg(feature = "runtime")]
@@ -94,8 +90,6 @@ mod error;
 mod event;
 #[cfg(feature = "runtime")]
 mod http;
-#[cfg(feature = "runtime")]
-mod logging;
 #[cfg(feature = "runtime")]
 mod manager;
 #[cfg(feature = "runtime")]
@@ -106,10 +100,6 @@ mod object;
 mod options;
 #[cfg(feature = "runtime")]
 mod random;
-#[cfg(feature = "runtime")]
-mod ready;
-#[cfg(feature = "runtime")]
-mod runs;
 #[cfg(feature = "runtime")]
 mod signal;
 #[cfg(feature = "sources")]
@@ -132,19 +122,19 @@ pub use self::client::objects::{Applied, Change, Objects, StatusChange};
 #[cfg(feature = "runtime")]
 pub use self::controller::{Action, Controller, Failure};
 #[cfg(feature = "runtime")]
+pub use self::election::leadership::Runs;
+#[cfg(feature = "runtime")]
 pub use self::error::Error;
 #[cfg(feature = "runtime")]
 pub use self::manager::Manager;
 #[cfg(feature = "runtime")]
-pub use self::object::name::{dns_label, short_dns_label};
-#[cfg(feature = "runtime")]
 pub use self::object::{Object, ObjectKey, Reach};
+#[cfg(feature = "runtime")]
+pub use self::object::{dns_label, short_dns_label};
 #[cfg(feature = "runtime")]
 pub use self::options::Options;
 #[cfg(feature = "runtime")]
 pub use self::random::random_text;
-#[cfg(feature = "runtime")]
-pub use self::runs::Runs;
 #[cfg(feature = "runtime")]
 pub use self::time::now;
 /// The crate of the metrics that [`Manager::metrics`] accepts, in the matching version.

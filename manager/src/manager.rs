@@ -22,7 +22,7 @@ use prometheus_client::registry::Registry;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::cache::invalid::Reporter;
+use crate::cache::guard::Reporter;
 use crate::cache::{Unsynced, feed};
 use crate::client::attempt::{self, AttemptLayer};
 use crate::client::connections::Connections;
@@ -30,18 +30,15 @@ use crate::client::objects::Objects;
 use crate::client::{self, identity};
 use crate::controller::{Controller, Controllers, Failure};
 use crate::election::Candidate;
-use crate::election::ability::{self, Ability};
+use crate::election::ability::{self, Ability, Watchdog};
 use crate::election::gate::Gate;
-use crate::election::leadership::Leadership;
-use crate::election::watchdog::Watchdog;
+use crate::election::leadership::{Leadership, Runs};
 use crate::error::Error;
-use crate::http::probes::Probes;
-use crate::http::server::{self, Requests};
+use crate::http::probes::{self, Probes};
+use crate::http::{self, Requests};
 use crate::metrics::Metrics;
 use crate::object::{Kind, Object};
 use crate::options::{self, Options};
-use crate::ready;
-use crate::runs::Runs;
 use crate::signal::{self, Shutdown};
 use crate::task;
 
@@ -640,36 +637,30 @@ impl Manager {
         let reviewing = self.asking.clone();
         let endpoint = self.options.metrics_endpoint();
         let metrics = endpoint.bind(self.registry, reviewing).await;
-        if let Some(listener) = probes.map_err(|source| Error::Bind {
-            what: "probes",
-            source,
-        })? {
+        if let Some(listener) = probes.map_err(Error::bind("probes"))? {
             let silent = self.silent;
             self.probes.ready.add_open("watches", move || {
                 let silent = silent.iter().flat_map(|silent| silent(SILENT));
-                ready::watches(silent.collect(), behind_service)
+                probes::watches(silent.collect(), behind_service)
             });
             let unsynced = unsynced.clone();
-            let caches = move || ready::caches(&unsynced(), behind_service);
+            let caches = move || probes::caches(&unsynced(), behind_service);
             self.probes.ready.add_open("caches", caches);
             let probes = self.probes;
             if behind_service {
                 reachable.send_replace(false);
                 let ready = probes.seen_ready.subscribe();
-                background.push(ready::route(ready, reachable.clone()).boxed());
+                background.push(probes::route(ready, reachable.clone()).boxed());
             }
             let answer = move |request: Request<Incoming>| {
                 let uri = request.uri();
                 future::ready(probes.answer(uri.path(), uri.query().unwrap_or_default()))
             };
             let never = Shutdown::default();
-            let serve = server::serve(listener, None, Requests::One, never, answer);
+            let serve = http::serve(listener, None, Requests::One, never, answer);
             background.push(serve.boxed());
         }
-        background.extend(metrics.map_err(|source| Error::Bind {
-            what: "metrics",
-            source,
-        })?);
+        background.extend(metrics.map_err(Error::bind("metrics"))?);
 
         tracing::info!(operator = self.name, "starting");
         let mut tasks = JoinSet::new();

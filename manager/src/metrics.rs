@@ -7,7 +7,7 @@ mod process;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -50,8 +50,7 @@ pub(crate) struct Metrics {
     retries: Family<Labels<2>, Counter>,
     waited: Histograms<2>,
     worked: Histograms<2>,
-    loads: Loads,
-    silences: Silences,
+    asked: CallbackCollector,
     leaders: Family<Labels<1>, Gauge>,
     requests: Family<Labels<3>, Counter>,
 }
@@ -61,7 +60,7 @@ pub(crate) struct ControllerMetrics {
     errors: Counter,
     panics: Counter,
     permanent_errors: Counter,
-    results: [Counter; Outcome::ALL.len()],
+    results: [Counter; ReconcileOutcome::ALL.len()],
     took: Histogram,
 }
 
@@ -81,7 +80,7 @@ pub(crate) struct Load {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Outcome {
+pub(crate) enum ReconcileOutcome {
     Error,
     Requeue,
     RequeueAfter,
@@ -91,7 +90,7 @@ pub(crate) enum Outcome {
     Panic,
 }
 
-impl Outcome {
+impl ReconcileOutcome {
     /// The values of the label `result` in controller-runtime.
     const ALL: [&'static str; 4] = ["error", "requeue", "requeue_after", "success"];
 
@@ -121,8 +120,7 @@ impl Metrics {
             retries: Family::default(),
             waited: Family::new_with_constructor(queue_seconds),
             worked: Family::new_with_constructor(queue_seconds),
-            loads: Loads::default(),
-            silences: Silences::default(),
+            asked: CallbackCollector::default(),
             leaders: Family::default(),
             requests: Family::default(),
         };
@@ -187,8 +185,7 @@ impl Metrics {
             "How long the work on an object takes",
             self.worked.clone(),
         );
-        registry.register_collector(Box::new(self.loads.clone()));
-        registry.register_collector(Box::new(self.silences.clone()));
+        registry.register_collector(Box::new(self.asked.clone()));
         registry.register(
             "leader_election_master_status",
             "Whether this replica leads: 1 if it does, 0 if it stands by",
@@ -207,7 +204,7 @@ impl Metrics {
         let labels = [("controller", name.to_owned())];
         let workers = i64::try_from(workers).unwrap_or(i64::MAX);
         self.workers.get_or_create(&labels).set(workers);
-        let results = Outcome::ALL.map(|result| {
+        let results = ReconcileOutcome::ALL.map(|result| {
             let [controller] = labels.clone();
             let labels = [controller, ("result", result.to_owned())];
             self.results.get_or_create_owned(&labels)
@@ -234,7 +231,7 @@ impl Metrics {
 
     /// Adds the callback that returns the load of a controller's queue.
     pub(crate) fn ask(&self, controller: &str, load: impl Fn() -> Load + Send + Sync + 'static) {
-        let mut loads = self.loads.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let loads = &mut self.asked.lock().loads;
         loads.insert(controller.to_owned(), Box::new(load));
     }
 
@@ -244,8 +241,7 @@ impl Metrics {
         kind: &str,
         silence: impl Fn() -> Duration + Send + Sync + 'static,
     ) {
-        let silences = self.silences.0.lock();
-        let mut silences = silences.unwrap_or_else(PoisonError::into_inner);
+        let silences = &mut self.asked.lock().silences;
         let of_kind = silences.entry(kind.to_owned()).or_default();
         of_kind.push(Box::new(silence));
     }
@@ -269,14 +265,15 @@ impl ControllerMetrics {
         self.active.inc();
     }
 
-    pub(crate) fn ended(&self, outcome: Outcome, took: Duration) {
+    pub(crate) fn ended(&self, outcome: ReconcileOutcome, took: Duration) {
         self.active.dec();
         self.results[outcome.result()].inc();
-        let failed = outcome.result() == Outcome::Error.result();
+        let failed = outcome.result() == ReconcileOutcome::Error.result();
         self.errors.inc_by(failed.into());
-        let permanent = matches!(outcome, Outcome::PermanentError);
+        let permanent = matches!(outcome, ReconcileOutcome::PermanentError);
         self.permanent_errors.inc_by(permanent.into());
-        self.panics.inc_by(matches!(outcome, Outcome::Panic).into());
+        self.panics
+            .inc_by(matches!(outcome, ReconcileOutcome::Panic).into());
         self.took.observe(took.as_secs_f64());
     }
 }
@@ -292,20 +289,33 @@ impl Default for QueueMetrics {
     }
 }
 
-type ReadLoad = Box<dyn Fn() -> Load + Send + Sync>;
+/// Callbacks that are asked for their values whenever somebody reads the metrics.
+#[derive(Default)]
+struct Callbacks {
+    /// The load of a queue, by controller.
+    loads: BTreeMap<String, Box<dyn Fn() -> Load + Send + Sync>>,
+    /// The silences of the watches of a kind.
+    silences: BTreeMap<String, Vec<Box<dyn Fn() -> Duration + Send + Sync>>>,
+}
 
 #[derive(Clone, Default)]
-struct Loads(Arc<Mutex<BTreeMap<String, ReadLoad>>>);
+struct CallbackCollector(Arc<Mutex<Callbacks>>);
 
-impl fmt::Debug for Loads {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Loads")
+impl CallbackCollector {
+    fn lock(&self) -> MutexGuard<'_, Callbacks> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Collector for Loads {
+impl fmt::Debug for CallbackCollector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("CallbackCollector")
+    }
+}
+
+impl Collector for CallbackCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let loads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Callbacks { loads, silences } = &*self.lock();
         let loads = loads
             .iter()
             .map(|(name, load)| (queue_labels(name), load()));
@@ -332,31 +342,13 @@ impl Collector for Loads {
             "workqueue_unfinished_work_seconds",
             "For how long the work that is going on has been going on, all of it added up.",
             |load| load.unfinished,
-        )
-    }
-}
-
-type ReadSilence = Box<dyn Fn() -> Duration + Send + Sync>;
-
-#[derive(Clone, Default)]
-struct Silences(Arc<Mutex<BTreeMap<String, Vec<ReadSilence>>>>);
-
-impl fmt::Debug for Silences {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Silences")
-    }
-}
-
-impl Collector for Silences {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let silences = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut family = encoder.encode_descriptor(
+        )?;
+        let (name, help) = (
             "watch_longest_silence_seconds",
             "For how long the quietest watch of a kind has brought nothing.",
-            None,
-            MetricType::Gauge,
-        )?;
-        for (kind, silences) in silences.iter() {
+        );
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (kind, silences) in silences {
             let longest = silences.iter().map(|silence| silence()).max();
             let labels = [("kind", kind.as_str())];
             let mut gauge = family.encode_family(&labels)?;

@@ -1,7 +1,8 @@
 //! Random passwords and tokens.
 
-use kube::core::Status;
 use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::error;
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -29,15 +30,12 @@ pub fn random_text(length: usize) -> kube::Result<String> {
     let mut bytes = [0; 32];
     while text.len() < length {
         let filled = system.fill(&mut bytes);
-        filled.map_err(|_| exhausted())?;
+        filled.map_err(|_| {
+            error::refusal(500, "InternalError", "the system has no random numbers")
+        })?;
         text.extend(characters(&bytes).take(length - text.len()));
     }
     Ok(text)
-}
-
-fn exhausted() -> kube::Error {
-    let status = Status::failure("the system has no random numbers", "InternalError");
-    kube::Error::Api(Box::new(status.with_code(500)))
 }
 
 fn characters(bytes: &[u8]) -> impl Iterator<Item = char> {

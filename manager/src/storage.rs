@@ -6,9 +6,9 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
 use crate::controller::Failure;
+use crate::election::leadership::Runs;
 use crate::manager::Manager;
 use crate::object::Object;
-use crate::runs::Runs;
 
 const PAGE: u32 = 500;
 /// Maximum attempts for an object that others change at the same time.
@@ -46,7 +46,7 @@ impl Manager {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Failed {
+enum RewriteError {
     #[error(transparent)]
     Request(#[from] kube::Error),
     #[error("{left} objects can't be rewritten, the first because of: {first}")]
@@ -55,7 +55,7 @@ enum Failed {
     Changed(String),
 }
 
-impl Failure for Failed {
+impl Failure for RewriteError {
     fn reason(&self) -> &'static str {
         match self {
             Self::Request(error) | Self::Objects { first: error, .. } => error.reason(),
@@ -64,7 +64,7 @@ impl Failure for Failed {
     }
 }
 
-async fn migrate(client: Client, resource: ApiResource) -> Result<(), Failed> {
+async fn migrate(client: Client, resource: ApiResource) -> Result<(), RewriteError> {
     let definitions = Api::<CustomResourceDefinition>::all(client.clone());
     let name = format!("{}.{}", resource.plural, resource.group);
     let before = definitions.get(&name).await?;
@@ -83,7 +83,7 @@ async fn migrate(client: Client, resource: ApiResource) -> Result<(), Failed> {
         && now.metadata.generation == before.metadata.generation
         && versions_in_use(&now) == versions_in_use(&before);
     if !same {
-        return Err(Failed::Changed(name));
+        return Err(RewriteError::Changed(name));
     }
     let patch = json!({
         "metadata": { "resourceVersion": now.metadata.resource_version },
@@ -102,7 +102,7 @@ fn versions_in_use(definition: &CustomResourceDefinition) -> &[String] {
 }
 
 /// Returns the number of rewritten objects. An expired list is an error; the next attempt starts over.
-async fn rewrite_all(client: &Client, resource: &ApiResource) -> Result<usize, Failed> {
+async fn rewrite_all(client: &Client, resource: &ApiResource) -> Result<usize, RewriteError> {
     let everywhere = Api::<DynamicObject>::all_with(client.clone(), resource);
     let mut parameters = ListParams::default().limit(PAGE);
     let (mut rewritten, mut failed) = (0, Vec::new());
@@ -125,7 +125,7 @@ async fn rewrite_all(client: &Client, resource: &ApiResource) -> Result<usize, F
     }
     let left = failed.len();
     match failed.into_iter().next() {
-        Some(first) => Err(Failed::Objects { left, first }),
+        Some(first) => Err(RewriteError::Objects { left, first }),
         None => Ok(rewritten),
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::caught;
 use crate::controller::Failure;
 use crate::election::leadership::Leadership;
+use crate::error;
 use crate::signal::Shutdown;
 
 /// First pause after a failure. Each pause is twice the one before, up to the longest.
@@ -52,7 +52,7 @@ where
             return;
         };
         let started = Instant::now();
-        let failed = caught::run(async {
+        let failed = error::catch_running(async {
             let failed = task().await.err();
             failed.map(|error| format!("{}: {error}", error.reason()))
         });

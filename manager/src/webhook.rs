@@ -35,23 +35,16 @@
 mod admission;
 mod conversion;
 mod denied;
-mod field;
 mod flags;
 mod keeper;
-mod lenient;
 mod lens;
-mod local;
-mod merge;
-mod metrics;
 mod pair;
 mod publish;
 mod review;
-mod schema;
-mod secret;
 mod serving;
 #[cfg(test)]
 mod tests;
-mod version;
+mod typed;
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -67,20 +60,18 @@ use tokio::sync::Semaphore;
 
 pub use self::admission::{Defaulting, Operation, Request, Validating};
 use self::conversion::Conversions;
-pub use self::denied::{Denied, Warnings};
-pub use self::field::FieldErrors;
+pub use self::conversion::{Hub, Spoke};
+pub use self::denied::{Denied, FieldErrors, Warnings};
 pub use self::flags::WebhookOptions;
-use self::flags::{Operator, Source};
-use self::keeper::Progress;
-use self::local::Local;
-use self::metrics::Metrics;
-use self::serving::{Answering, BUDGET, Handler, Serving};
-pub use self::version::{Hub, Spoke};
+use self::flags::{Operator, WebhookCertificate};
+use self::keeper::KeeperProgress;
+use self::publish::Local;
+use self::serving::{Answering, BUDGET, Handler, Serving, WebhookMetrics};
 use crate::Manager;
 use crate::error::Error;
 use crate::http::certificate::Certificate;
 use crate::http::probes::Checks;
-use crate::http::server::{self, Requests};
+use crate::http::{self, Requests};
 use crate::signal::Shutdown;
 
 /// The path for conversions of all kinds.
@@ -324,10 +315,7 @@ impl Registered {
             let local = Local::new(client, operator.name);
             return Ok(Some(async move { local.clear().await }.map(drop).boxed()));
         }
-        let failed = |source| Error::Bind {
-            what: "webhooks",
-            source,
-        };
+        let failed = Error::bind("webhooks");
         let listener = TcpListener::bind(&options.addresses()[..])
             .await
             .map_err(failed)?;
@@ -339,7 +327,7 @@ impl Registered {
         let (serves, stopping) = (Arc::new(AtomicBool::new(false)), shutdown.clone());
         let served = serves.clone();
         let told = match &source {
-            Source::Kept(keeper) if keeper.local.is_some() => keeper.published.clone(),
+            WebhookCertificate::Kept(keeper) if keeper.local.is_some() => keeper.published.clone(),
             _ => serves.clone(),
         };
         ready.add_open("webhooks", move || {
@@ -351,7 +339,7 @@ impl Registered {
             };
             Err(error.to_owned())
         });
-        let metrics = Metrics::new(registry);
+        let metrics = WebhookMetrics::new(registry);
         let ends = metrics.certificate_ends.clone();
         let serving = Arc::new(Serving {
             handlers,
@@ -378,7 +366,7 @@ impl Registered {
             tracing::info!(%address, "Serving webhook server");
             certificate.show_end(ends);
             serves.store(true, Ordering::Relaxed);
-            server::serve(listener, Some(certificate), Requests::Many, closed, answer)
+            http::serve(listener, Some(certificate), Requests::Many, closed, answer)
         };
         // The API server sends requests until it has learned of the shutdown.
         let close = shutdown.clone();
@@ -387,13 +375,13 @@ impl Registered {
             tokio::time::sleep(linger).await;
         };
         Ok(Some(match source {
-            Source::Files(certificate) => {
+            WebhookCertificate::Files(certificate) => {
                 let lingered = lingered.map(move |()| closing.request());
                 let serve = serve(Arc::new(certificate));
                 future::join(serve, lingered).map(drop).boxed()
             }
-            Source::Kept(keeper) => async move {
-                let mut progress = Progress::default();
+            WebhookCertificate::Kept(keeper) => async move {
+                let mut progress = KeeperProgress::default();
                 let certificate = tokio::select! {
                     certificate = keeper.first(&mut progress) => certificate,
                     () = shutdown.requested() => return,

@@ -1,4 +1,4 @@
-//! The feed of a cache: a watch of one kind, in one namespace or in all.
+//! The feed of a cache: a watch of one kind, in one namespace or in all, and the objects that it selects.
 //!
 //! A feed never ends. An unknown kind, a refusal or a panic stops it for a growing pause. Until it goes on, the
 //! operator is not ready and says why. Between the end of a list and the start of the next, the watch misses nothing;
@@ -11,17 +11,16 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::future::join;
+use kube::core::{Expression, Selector, SelectorExt};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, InitialListStrategy, watcher};
 use kube::{Api, Client, Resource};
 use tokio::sync::Notify;
 
-use super::guard::{Guard, Invalid};
-use super::invalid::{self, Reporter};
-use super::selector::Selects;
-use super::{Arrived, Cache, State};
-use crate::caught;
-use crate::client::heard::Heard;
+use super::guard::{self, Guard, Invalid, Reporter};
+use super::{Arrived, Cache, CacheState};
+use crate::client::connections::Heard;
+use crate::error;
 use crate::object::{self, Kind, Object, ObjectKey};
 
 /// First pause of a watch that was stopped. Each pause is twice the one before, up to the longest.
@@ -34,7 +33,7 @@ const PAGE: u32 = 50;
 const WATCH: u32 = 20;
 
 pub(crate) struct Feed<K> {
-    pub(crate) progress: Progress,
+    pub(crate) progress: FeedProgress,
     pub(crate) was_filled: bool,
     /// Counts starts and ends of lists.
     pub(crate) epoch: u64,
@@ -47,7 +46,7 @@ pub(crate) struct Feed<K> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum FeedProgress {
     Listing,
     /// Everything was listed, and the watch misses nothing from there on.
     Synced,
@@ -71,7 +70,7 @@ struct Report {
     unpublished: Option<Invalid>,
 }
 
-impl Progress {
+impl FeedProgress {
     /// Returns why the watch is not complete, for people.
     pub(crate) fn missing<K: Object>(self, kind: &Kind<K>, namespace: &str) -> Option<String> {
         let what = match self {
@@ -92,7 +91,7 @@ impl Progress {
 impl<K: Object> Feed<K> {
     fn new(selects: Selects) -> Self {
         Self {
-            progress: Progress::Listing,
+            progress: FeedProgress::Listing,
             was_filled: false,
             epoch: 0,
             newest: 0,
@@ -156,7 +155,7 @@ impl<K: Object> Cache<K> {
                     self.insert(namespace, object, true);
                 }
                 self.feed(namespace, |feed| feed.epoch += 1);
-                self.set_progress(namespace, Progress::Synced);
+                self.set_progress(namespace, FeedProgress::Synced);
             }
             Event::Apply(Guard::Valid(object)) => {
                 let key = ObjectKey::of(&object);
@@ -181,7 +180,7 @@ impl<K: Object> Cache<K> {
         let news = self.feed(namespace, |feed| feed.unreadable.add(invalid));
         let news = news.unwrap_or_default();
         if news {
-            invalid::log(&self.kind, invalid);
+            guard::log(&self.kind, invalid);
         }
         news
     }
@@ -199,7 +198,7 @@ impl<K: Object> Cache<K> {
         self.write(|state| state.feeds.get_mut(namespace).map(change))
     }
 
-    fn progress(&self, namespace: &str) -> Option<Progress> {
+    fn progress(&self, namespace: &str) -> Option<FeedProgress> {
         self.read(|state| state.feeds.get(namespace).map(|feed| feed.progress))
     }
 
@@ -210,7 +209,7 @@ impl<K: Object> Cache<K> {
         api: Api<Guard<K>>,
         config: watcher::Config,
         news: &Notify,
-    ) -> (Progress, String) {
+    ) -> (FeedProgress, String) {
         let mut events = pin!(watcher(api, config.page_size(PAGE)).default_backoff());
         while let Some(event) = events.next().await {
             match event {
@@ -227,7 +226,7 @@ impl<K: Object> Cache<K> {
                 },
             }
         }
-        (Progress::Broken, "the watch ended".to_owned())
+        (FeedProgress::Broken, "the watch ended".to_owned())
     }
 
     /// Publishes events about unreadable objects while this replica leads.
@@ -244,7 +243,7 @@ impl<K: Object> Cache<K> {
 
 /// Returns the objects of a finished list, and the keys of the objects that disappeared.
 fn take_listing<K: Object>(
-    state: &mut State<K>,
+    state: &mut CacheState<K>,
     namespace: &str,
 ) -> (Vec<Arrived<K>>, Vec<ObjectKey>) {
     let Some(feed) = state.feeds.get_mut(namespace) else {
@@ -270,7 +269,7 @@ pub(crate) fn run<K: Object>(
     let client = feed.heard.by(client);
     let config = limited(config);
     cache.write(|state| state.feeds.insert(name.clone(), feed));
-    cache.set_progress(&name, Progress::Listing);
+    cache.set_progress(&name, FeedProgress::Listing);
     async move {
         let api = object::api::<Guard<K>>(&client, namespace.as_deref(), &cache.kind.dynamic);
         let news = Notify::new();
@@ -278,15 +277,15 @@ pub(crate) fn run<K: Object>(
         let following = async {
             loop {
                 let following = cache.follow(&name, api.clone(), config.clone(), &news);
-                let ended = caught::run(following).await;
-                let (stopped, error) = ended.unwrap_or_else(|panic| (Progress::Broken, panic));
+                let ended = error::catch_running(following).await;
+                let (stopped, error) = ended.unwrap_or_else(|panic| (FeedProgress::Broken, panic));
                 let before = cache.progress(&name);
-                if before == Some(Progress::Synced) {
+                if before == Some(FeedProgress::Synced) {
                     pause = FIRST_PAUSE;
                 }
                 cache.set_progress(&name, stopped);
                 let why = stopped.missing(&cache.kind, &name).unwrap_or_default();
-                if !cache.is_optional() || stopped != Progress::Missing {
+                if !cache.is_optional() || stopped != FeedProgress::Missing {
                     tracing::error!(error, again_in = ?pause, "{why}");
                 } else if before != Some(stopped) {
                     tracing::info!("{why}");
@@ -319,7 +318,7 @@ fn limited(mut config: watcher::Config) -> watcher::Config {
 }
 
 /// Returns the progress that a refusal means. `None` stands for an error that may pass soon.
-fn refusal(error: &watcher::Error) -> Option<Progress> {
+fn refusal(error: &watcher::Error) -> Option<FeedProgress> {
     let code = match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
         | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code,
@@ -327,10 +326,90 @@ fn refusal(error: &watcher::Error) -> Option<Progress> {
         _ => return None,
     };
     match code {
-        403 => Some(Progress::Forbidden),
-        404 => Some(Progress::Missing),
+        403 => Some(FeedProgress::Forbidden),
+        404 => Some(FeedProgress::Missing),
         _ => None,
     }
+}
+
+/// The selector of a watch, as far as labels can evaluate it.
+pub(crate) struct Selects {
+    /// `None` if only the server can evaluate the selector.
+    selector: Option<Selector>,
+    text: String,
+}
+
+impl Selects {
+    /// Reads the selectors of a watch. Field selectors and unknown operators are left to the server.
+    pub(crate) fn of(config: &watcher::Config) -> Self {
+        let labels = config.label_selector.as_deref().unwrap_or_default();
+        let by_fields = config.field_selector.is_some();
+        Self {
+            selector: parse(labels).filter(|_| !by_fields),
+            text: labels.to_owned(),
+        }
+    }
+
+    /// Returns true if the watch is sure to deliver an object with these labels.
+    pub(crate) fn surely(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.selector
+            .as_ref()
+            .is_some_and(|selector| selector.matches(labels))
+    }
+
+    /// Returns why the watch is sure not to deliver an object with these labels.
+    pub(crate) fn never(&self, labels: &BTreeMap<String, String>) -> Option<String> {
+        let selector = self.selector.as_ref()?;
+        let text = &self.text;
+        (!selector.matches(labels))
+            .then(|| format!("its labels are not those that are watched: `{text}`"))
+    }
+}
+
+/// Parses a selector like the API server: requirements that are separated by commas and must all hold.
+fn parse(text: &str) -> Option<Selector> {
+    let mut requirements = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        // A set contains commas, too.
+        let closed = rest.find('(').filter(|open| !rest[..*open].contains(','));
+        let after = closed.map_or(Some(0), |_| rest.find(')'))?;
+        let end = rest[after..].find(',').map(|comma| after + comma);
+        requirements.push(requirement(rest[..end.unwrap_or(rest.len())].trim())?);
+        rest = end.map_or("", |end| rest[end + 1..].trim());
+    }
+    Some(requirements.into_iter().collect())
+}
+
+fn requirement(text: &str) -> Option<Expression> {
+    let words = |key: &str, value: &str| Some((label(key)?, value.trim().to_owned()));
+    if let Some((start, values)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+        let (key, operator) = start.trim().rsplit_once(char::is_whitespace)?;
+        let values: BTreeSet<_> = values.split(',').map(|v| v.trim().to_owned()).collect();
+        return match operator {
+            "in" => Some(Expression::In(label(key)?, values)),
+            "notin" => Some(Expression::NotIn(label(key)?, values)),
+            _ => None,
+        };
+    }
+    if let Some((key, value)) = text.split_once("!=") {
+        let (key, value) = words(key, value)?;
+        return Some(Expression::NotEqual(key, value));
+    }
+    if let Some((key, value)) = text.split_once("==").or_else(|| text.split_once('=')) {
+        let (key, value) = words(key, value)?;
+        return Some(Expression::Equal(key, value));
+    }
+    match text.strip_prefix('!') {
+        Some(key) => Some(Expression::DoesNotExist(label(key)?)),
+        None => Some(Expression::Exists(label(text)?)),
+    }
+}
+
+fn label(text: &str) -> Option<String> {
+    let text = text.trim();
+    let known = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    (!text.is_empty() && text.chars().all(known)).then(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -554,7 +633,7 @@ mod tests {
         use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
         use kube::discovery::Scope;
 
-        let delays = |group: &str, steps: &[Progress]| {
+        let delays = |group: &str, steps: &[FeedProgress]| {
             let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", "Thing"));
             let cache = Cache::<DynamicObject>::new(Kind::new(&resource, &Scope::Namespaced));
             let feed = Feed::new(Selects::of(&watcher::Config::default()));
@@ -563,7 +642,7 @@ mod tests {
             let unsynced = cache.unsynced().into_iter();
             Vec::from_iter(unsynced.map(|watch| watch.delays_webhooks))
         };
-        use Progress::{Forbidden, Listing, Missing, Synced};
+        use FeedProgress::{Forbidden, Listing, Missing, Synced};
         for (steps, built_in, custom) in [
             (&[Listing][..], &[true][..], &[false][..]),
             (&[Forbidden], &[true], &[true]),
@@ -606,5 +685,50 @@ mod tests {
             some.overlooks(&key("there"), &labels("a")).as_deref(),
             Some("the namespace is not watched")
         );
+    }
+
+    #[test]
+    fn labels_are_matched_as_the_server_does_it() {
+        let labels = BTreeMap::from([("app", "a"), ("x.io/tier", "web")]);
+        let labels = labels
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        for (selector, expected) in [
+            ("", true),
+            ("app=a", true),
+            ("app = a , x.io/tier == web", true),
+            ("app=a,x.io/tier=db", false),
+            ("app!=a", false),
+            ("other!=a", true),
+            ("app", true),
+            ("other", false),
+            ("!other", true),
+            ("!app", false),
+            ("app in (a,b),x.io/tier", true),
+            ("x.io/tier,app in (b, c)", false),
+            ("app notin (b,c)", true),
+            ("app notin (a)", false),
+            ("other=", false),
+            // Left to the server.
+            ("app in (a", false),
+            ("app in a", false),
+            ("app like (a)", false),
+            ("app > 3", false),
+            (",", false),
+        ] {
+            let config = watcher::Config::default().labels(selector);
+            let selects = Selects::of(&config);
+            assert_eq!(selects.surely(&labels), expected, "{selector}");
+            let known = selects.selector.is_some();
+            assert_eq!(
+                selects.never(&labels).is_some(),
+                known && !expected,
+                "{selector}"
+            );
+        }
+        let by_name = watcher::Config::default().fields("metadata.name=a");
+        let selects = Selects::of(&by_name);
+        assert!(!selects.surely(&labels) && selects.never(&labels).is_none());
     }
 }

@@ -1,14 +1,19 @@
-//! An object as a watch delivers it. One object that cannot be deserialized must not hide the others.
+//! An object as a watch delivers it. One object that cannot be deserialized must not hide the others: it is logged,
+//! and an event tells its author.
 
 use std::borrow::Cow;
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
+use kube::runtime::events::{EventType, Recorder};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::caught;
+use crate::election::leadership::Leadership;
+use crate::object::{Kind, Object};
+use crate::{error, event};
 
 /// An object, or the reason why it cannot be deserialized.
 #[derive(Clone, Debug)]
@@ -26,7 +31,7 @@ pub(crate) struct Invalid {
 impl<'de, K: DeserializeOwned> Deserialize<'de> for Guard<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        let error = match caught::call(|| K::deserialize(&value)) {
+        let error = match error::catch(|| K::deserialize(&value)) {
             Ok(Ok(object)) => return Ok(Self::Valid(object)),
             Ok(Err(error)) => error.to_string(),
             Err(panic) => format!("the operator panicked while reading it: {panic}"),
@@ -76,6 +81,38 @@ impl<K: Resource> Resource for Guard<K> {
             Self::Invalid(invalid) => &mut invalid.metadata,
         }
     }
+}
+
+/// Publishes events while this replica leads.
+pub(crate) struct Reporter {
+    pub(crate) recorder: Recorder,
+    pub(crate) leadership: Leadership,
+}
+
+impl Reporter {
+    pub(super) async fn publish<K: Object>(&self, kind: &Kind<K>, invalid: Invalid) {
+        let note = format!(
+            "The operator can't read this object and leaves it alone: {}",
+            invalid.error
+        );
+        let guard = Guard::<K>::Invalid(Box::new(invalid));
+        let object = ObjectReference {
+            resource_version: guard.meta().resource_version.clone(),
+            ..guard.object_ref(&kind.dynamic)
+        };
+        let what = ("Watch", "Unreadable");
+        event::publish(&self.recorder, &object, EventType::Warning, what, &note).await;
+    }
+}
+
+pub(super) fn log<K: Object>(kind: &Kind<K>, invalid: &Invalid) {
+    tracing::error!(
+        kind = %kind.name(),
+        namespace = invalid.metadata.namespace,
+        name = invalid.metadata.name,
+        error = invalid.error,
+        "an object can't be read and is left alone"
+    );
 }
 
 #[cfg(test)]

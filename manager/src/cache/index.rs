@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use kube::Resource;
 
 use super::Cache;
-use crate::caught;
+use crate::error;
 use crate::object::{Object, ObjectKey};
 
 /// Gets the object of a key, or `None` once it is gone.
@@ -30,10 +30,10 @@ pub(crate) type Follow<K> = Box<dyn Fn(&ObjectKey, Option<&K>) + Send + Sync>;
 /// ```
 pub struct Index<K: Resource, V> {
     cache: Arc<Cache<K>>,
-    values: Arc<RwLock<Values<V>>>,
+    values: Arc<RwLock<IndexValues<V>>>,
 }
 
-struct Values<V> {
+struct IndexValues<V> {
     of: BTreeMap<ObjectKey, BTreeSet<V>>,
     keys: BTreeMap<V, BTreeSet<ObjectKey>>,
 }
@@ -52,12 +52,12 @@ impl<K: Object, V: Ord + Clone + Send + Sync + 'static> Index<K, V> {
         cache: Arc<Cache<K>>,
         of: impl Fn(&K) -> Several + Send + Sync + 'static,
     ) -> Self {
-        let values = Arc::new(RwLock::new(Values::default()));
+        let values = Arc::new(RwLock::new(IndexValues::default()));
         let follower = values.clone();
         let kind = cache.kind.name().into_owned();
         cache.tell_index(Box::new(move |key, object| {
             // User code. The watch must survive its panic.
-            let found = caught::call(|| object.into_iter().flat_map(&of).collect());
+            let found = error::catch(|| object.into_iter().flat_map(&of).collect());
             let found = found.unwrap_or_else(|panic| {
                 tracing::error!(kind, %key, panic, "an index panicked and does not have the object");
                 BTreeSet::new()
@@ -92,7 +92,7 @@ impl<K: Object, V: Ord + Clone + Send + Sync + 'static> Index<K, V> {
     }
 }
 
-impl<V: Ord + Clone> Values<V> {
+impl<V: Ord + Clone> IndexValues<V> {
     fn set(&mut self, key: &ObjectKey, now: BTreeSet<V>) {
         let before = self.of.remove(key).unwrap_or_default();
         for value in before.difference(&now) {
@@ -113,7 +113,7 @@ impl<V: Ord + Clone> Values<V> {
     }
 }
 
-impl<V> Default for Values<V> {
+impl<V> Default for IndexValues<V> {
     fn default() -> Self {
         Self {
             of: BTreeMap::new(),

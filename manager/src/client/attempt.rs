@@ -18,10 +18,9 @@ use kube::client::Body;
 use tower::{BoxError, Layer, Service};
 
 use super::connections::Connections;
-use super::fence;
-use crate::election::clock;
 use crate::election::gate::Gate;
 use crate::metrics::Metrics;
+use crate::{client, time};
 
 /// Time limit of one attempt, from connecting to the end of the answer. It is the default request timeout of the API
 /// server. Watches and followed logs are not limited at their end.
@@ -121,8 +120,8 @@ where
         } = self.layer.clone();
         let method = request.method().clone();
         let kind = Answers::of(&request);
-        let gate = gate.filter(|_| fence::writes(&method, request.uri().path()));
-        let wire = gate.clone().map(|gate| Wire {
+        let gate = gate.filter(|_| client::writes(&method, request.uri().path()));
+        let wire = gate.clone().map(|gate| WaitingWrite {
             gate,
             connections: connections.clone(),
             connection: capture_connection(&mut request),
@@ -205,20 +204,20 @@ impl Answers {
 const LOST: &str = "this replica does not lead any more, what became of its write is not known";
 
 /// A write that waits for its connection.
-struct Wire {
+struct WaitingWrite {
     gate: Arc<Gate>,
     connections: Connections,
     connection: CaptureConnection,
 }
 
-impl Wire {
+impl WaitingWrite {
     /// Returns true if the write may go to a connection, or has gone. From there, the connection checks the gate.
     fn is_open(&self) -> bool {
         if self.connection.connection_metadata().is_some() {
             return true;
         }
         self.connections.writes();
-        self.gate.lets_pass(clock::boot())
+        self.gate.lets_pass(time::boot())
     }
 }
 
@@ -249,7 +248,7 @@ async fn silent(ends: Duration, connections: Connections) -> BoxError {
 /// Completes when the gate is shut. The gate may be extended during the wait.
 async fn gate_shuts(gate: &Gate) {
     loop {
-        let left = gate.until().saturating_sub(clock::boot());
+        let left = gate.until().saturating_sub(time::boot());
         if left.is_zero() {
             return;
         }
@@ -401,7 +400,7 @@ mod tests {
         let attempt = AttemptLayer::new(host(&config), &measured().0, free());
         let attempt = attempt.within(Duration::from_secs(20));
         let gate = Arc::new(Gate::shut());
-        let open = |milliseconds| gate.renew(clock::boot() + Duration::from_millis(milliseconds));
+        let open = |milliseconds| gate.renew(time::boot() + Duration::from_millis(milliseconds));
         open(300);
         let client = client::plain(config, &free()).unwrap();
         let client = client::retrying(client, &attempt, "test", gate.clone());
@@ -484,7 +483,7 @@ mod tests {
                 let attempt = AttemptLayer::new(host(&config), &measured().0, connections.clone());
                 let client = client::plain(config, &connections).unwrap();
                 let client = client::retrying(client, &attempt, "test", gate.clone());
-                gate.renew(clock::boot() + Duration::from_secs(600));
+                gate.renew(time::boot() + Duration::from_secs(600));
                 let pods = Api::<Pod>::namespaced(client, "default");
                 let write = async move {
                     let parameters = kube::api::PostParams::default();

@@ -1,20 +1,33 @@
-//! The connections of kube's client. The client cannot close them, but hyper runs each in a task on this executor.
+//! The connections of kube's client, and the last sign of life on them.
 //!
-//! When a request or a watch shows that the network drops packets silently, all connections of the process end.
-//! Otherwise the pooled ones would fail one after the other. A connection that may hold a write ends when the gate
-//! shuts, before it sends another byte.
+//! The client cannot close its connections, but hyper runs each in a task on this executor. When a request or a watch
+//! shows that the network drops packets silently, all connections of the process end. Otherwise the pooled ones would
+//! fail one after the other. A connection that may hold a write ends when the gate shuts, before it sends another byte.
+//!
+//! A watch that is silent looks like one without changes. So [`Heard`] records when it last received an answer, an
+//! event or a bookmark.
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Poll;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use hyper::rt::Executor;
+use hyper::{Request, Response};
+use kube::Client;
+use kube::client::Body;
 use tokio::sync::watch;
+use tokio::time::Instant;
+use tower::{BoxError, Layer, Service};
 
-use crate::election::clock;
+use crate::client;
 use crate::election::gate::Gate;
+use crate::time;
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -70,7 +83,7 @@ impl Connections {
     }
 
     fn is_shut(&self) -> bool {
-        self.gated && !self.gate.lets_pass(clock::boot())
+        self.gated && !self.gate.lets_pass(time::boot())
     }
 }
 
@@ -117,6 +130,104 @@ impl Executor<Task> for Connections {
     }
 }
 
+/// The time of the last sign of life. It starts at its creation.
+#[derive(Clone)]
+pub(crate) struct Heard(Arc<Mutex<Instant>>);
+
+impl Heard {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(Instant::now())))
+    }
+
+    fn now(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    pub(crate) fn silence(&self) -> Duration {
+        let heard = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.elapsed()
+    }
+
+    /// Wraps a client so that its answers count as signs of life.
+    pub(crate) fn by(&self, client: Client) -> Client {
+        client::sending(client).with_layer(self).build()
+    }
+}
+
+impl<S> Layer<S> for Heard {
+    type Service = Hearing<S>;
+
+    fn layer(&self, inner: S) -> Hearing<S> {
+        Hearing {
+            inner,
+            heard: self.clone(),
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Hearing<S> {
+    inner: S,
+    heard: Heard,
+}
+
+impl<S, B> Service<Request<Body>> for Hearing<S>
+where
+    S: Service<Request<Body>, Response = Response<B>, Error = BoxError>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<Audible<B>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let heard = self.heard.clone();
+        let answer = self.inner.call(request);
+        async move {
+            let answer = answer.await?;
+            // A refused watch is as blind as a silent one.
+            if answer.status().is_success() {
+                heard.now();
+            }
+            Ok(answer.map(|body| Audible { body, heard }))
+        }
+        .boxed()
+    }
+}
+
+pub(crate) struct Audible<B> {
+    body: B,
+    heard: Heard,
+}
+
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for Audible<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if matches!(frame, Some(Ok(_))) {
+            self.heard.now();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -126,7 +237,7 @@ mod tests {
     #[test]
     fn a_connection_ends_when_the_gate_is_shut_only_if_a_write_may_be_in_it() {
         let gate = Arc::new(Gate::shut());
-        let open = || gate.renew(clock::boot() + Duration::from_secs(600));
+        let open = || gate.renew(time::boot() + Duration::from_secs(600));
         let connections = Connections::behind(gate.clone());
         let mut standby = Wire::new(connections.clone());
         assert!(standby.carries(), "it only reads");

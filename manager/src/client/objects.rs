@@ -16,11 +16,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::apply::{self, Precondition};
-use super::{takeover, visit};
+use super::visit;
 use crate::cache::index::Index;
 use crate::cache::{Cache, digest};
-use crate::event;
 use crate::object::{self, Kind, Object, ObjectKey};
+use crate::{error, event};
 
 /// Delay before the next reconcile of an object whose newest version the watch has not delivered.
 const OUTDATED: Duration = Duration::from_millis(100);
@@ -301,10 +301,7 @@ impl<K: Object> Objects<K> {
     /// }
     /// ```
     pub fn remove<'a>(&self, namespace: impl Into<Option<&'a str>>, name: &str) {
-        let key = ObjectKey {
-            namespace: namespace.into().map(str::to_owned),
-            name: name.to_owned(),
-        };
+        let key = ObjectKey::new(namespace.into(), name);
         self.cache.remove(&key);
     }
 
@@ -321,10 +318,7 @@ impl<K: Object> Objects<K> {
     /// }
     /// ```
     pub fn get<'a>(&self, namespace: impl Into<Option<&'a str>>, name: &str) -> Option<Arc<K>> {
-        let key = ObjectKey {
-            namespace: namespace.into().map(str::to_owned),
-            name: name.to_owned(),
-        };
+        let key = ObjectKey::new(namespace.into(), name);
         self.cache.get(&key).or_else(|| self.cache.found(&key))
     }
 
@@ -500,7 +494,10 @@ impl<K: Object> Objects<K> {
     }
 
     pub(super) fn manifest(&self, object: &K) -> kube::Result<Value> {
-        apply::manifest(&self.cache.kind, object).map_err(kube::Error::SerdeError)
+        let mut manifest = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
+        manifest["apiVersion"] = json!(self.cache.kind.api_version());
+        manifest["kind"] = json!(self.cache.kind.name());
+        Ok(manifest)
     }
 
     /// Returns the conflict for an object that `desired` did not take into account. The next reconcile can read it.
@@ -508,8 +505,7 @@ impl<K: Object> Objects<K> {
         let kind = self.cache.kind.name();
         let message =
             format!("{kind} {key} exists and was not known here: nothing was written, look again");
-        let status = Status::failure(&message, "Conflict").with_code(409);
-        kube::Error::Api(Box::new(status))
+        error::refusal(409, "Conflict", &message)
     }
 
     /// Warns about an object that no watch delivers. Each reconcile requests it, which would go unnoticed.
@@ -554,7 +550,7 @@ impl<K: Object> Objects<K> {
         manifest: &Value,
         precondition: Precondition,
         field_manager: &str,
-    ) -> kube::Result<Answer<K>> {
+    ) -> kube::Result<AnsweredObject<K>> {
         let params = PatchParams::apply(field_manager).force();
         let provided = apply::provided(manifest, precondition);
         let apply = Patch::Apply(&provided);
@@ -589,7 +585,7 @@ impl<K: Object> Objects<K> {
             };
             let value = serde_json::to_value(&live).map_err(kube::Error::SerdeError)?;
             let fields = live.managed_fields();
-            let Some(takeover) = takeover::of(causes, manifest, &value, fields, field_manager)
+            let Some(takeover) = apply::takeover(causes, manifest, &value, fields, field_manager)
             else {
                 return Ok(false);
             };
@@ -773,7 +769,7 @@ impl<K: Object> Objects<K> {
         subresource: Option<&str>,
         params: &PatchParams,
         patch: &Patch<P>,
-    ) -> kube::Result<Answer<K>> {
+    ) -> kube::Result<AnsweredObject<K>> {
         let api = self.api(key.namespace.as_deref());
         let ticket = self.cache.ticket(key.namespace.as_deref());
         let answer = match subresource {
@@ -790,4 +786,4 @@ impl<K: Object> Objects<K> {
 }
 
 /// An object from an answer of the server, and its digest.
-type Answer<K> = (Arc<K>, Option<u64>);
+type AnsweredObject<K> = (Arc<K>, Option<u64>);

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kube::ResourceExt;
-use kube::core::Status;
 
+use crate::error;
 use crate::object::{Kind, Object, ObjectKey};
 
 struct Visit {
@@ -59,10 +59,7 @@ pub(super) fn check_owner(desired: &impl ResourceExt) -> kube::Result<()> {
         })
     });
     match refused.ok().flatten() {
-        Some(message) => {
-            let status = Status::failure(&message, "Invalid").with_code(422);
-            Err(kube::Error::Api(Box::new(status)))
-        }
+        Some(message) => Err(error::refusal(422, "Invalid", &message)),
         None => Ok(()),
     }
 }

@@ -1,10 +1,14 @@
-//! [`Failure`] for errors of other crates.
+//! Failed reconciles: [`Failure`] for errors of other crates, and the failures that need no action.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use kube::core::Status;
 
 use super::Failure;
+use crate::object::ObjectKey;
 
-pub(super) const TERMINATING: &str = "NamespaceTerminating";
+const TERMINATING: &str = "NamespaceTerminating";
 
 /// The reason is `Forbidden`, `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `NamespaceTerminating`,
 /// `ServerError`, or `ServerUnreachable` without an answer. Only `NamespaceTerminating` is permanent: nothing can or
@@ -55,6 +59,35 @@ fn api(error: &anyhow::Error) -> Option<&kube::Error> {
     error
         .chain()
         .find_map(<dyn std::error::Error>::downcast_ref)
+}
+
+/// The namespaces that were reported as being deleted.
+#[derive(Default)]
+pub(super) struct Terminating(Mutex<BTreeSet<String>>);
+
+impl Terminating {
+    /// Logs a deleted namespace once instead of once per object. Returns false if the failure has another reason.
+    pub(super) fn explains(&self, reason: &str, key: &ObjectKey) -> bool {
+        if reason != TERMINATING {
+            return false;
+        }
+        let namespace = key.namespace.clone().unwrap_or_default();
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert(namespace) {
+            tracing::info!("the namespace is being deleted: nothing is created in it");
+        } else {
+            tracing::debug!("the namespace is being deleted");
+        }
+        true
+    }
+
+    /// Forgets the namespace of a successful reconcile, which has been created again.
+    pub(super) fn forget(&self, key: &ObjectKey) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(namespace) = &key.namespace {
+            told.remove(namespace);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(1000);
 
 #[derive(Default)]
 pub(crate) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Notify,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Priority {
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     normal: VecDeque<ObjectKey>,
     /// In order of arrival. A key that was raised to [`Priority::Normal`] is also in `normal`, and skipped here.
     low: VecDeque<ObjectKey>,
@@ -138,18 +138,18 @@ impl Queue {
         }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut QueueState) -> T) -> T {
         let result = change(&mut self.lock());
         self.changed.notify_one();
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl QueueState {
     fn add(&mut self, key: ObjectKey, priority: Priority) {
         self.unplan(&key);
         let before = self.waiting.get(&key).copied();
@@ -298,7 +298,7 @@ mod tests {
         assert!(queue.retry(key("a")) >= Duration::from_millis(10));
         queue.succeeded(&key("a"));
         assert_eq!(queue.next().await, key("a"));
-        let empty = |state: &mut State| {
+        let empty = |state: &mut QueueState| {
             state.planned.is_empty() && state.schedule.is_empty() && state.failures.is_empty()
         };
         assert!(queue.change(empty));
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_change_comes_before_a_planned_visit_and_takes_its_place() {
-        let mut state = State::default();
+        let mut state = QueueState::default();
         let now = Instant::now();
         let at = |seconds| now + Duration::from_secs(seconds);
         state.plan(key("a"), at(9));
@@ -347,9 +347,9 @@ mod tests {
 
     #[test]
     fn normal_priority_overtakes_low() {
-        let mut state = State::default();
+        let mut state = QueueState::default();
         let now = Instant::now();
-        let next = |state: &mut State| state.take(now).0.map(|key| key.name);
+        let next = |state: &mut QueueState| state.take(now).0.map(|key| key.name);
         for name in ["a", "b", "c", "d"] {
             state.add(key(name), Priority::Low);
         }
@@ -394,7 +394,7 @@ mod tests {
                 random ^= random << 17;
                 random % sides
             };
-            let mut state = State::default();
+            let mut state = QueueState::default();
             let mut now = Instant::now();
             let mut wanted = BTreeMap::<ObjectKey, Instant>::new();
             let mut working = BTreeSet::new();

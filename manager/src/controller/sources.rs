@@ -7,10 +7,10 @@ use futures::{FutureExt, Stream, StreamExt};
 use super::Controller;
 use super::queue::Priority;
 use crate::cache::Seen;
-use crate::caught;
 use crate::client::objects::Objects;
+use crate::election::leadership::Runs;
+use crate::error;
 use crate::object::{Object, ObjectKey};
-use crate::runs::Runs;
 
 impl<K: Object> Controller<'_, K> {
     /// Like [`Controller::owns`], for changes that pass `predicate`.
@@ -70,13 +70,13 @@ impl<K: Object> Controller<'_, K> {
         let queue = self.queue.clone();
         let kind = objects.cache.kind.name().into_owned();
         objects.cache.listen(move |key, seen| {
-            let wanted = |now| caught::call(|| predicate(seen.before, now));
+            let wanted = |now| error::catch(|| predicate(seen.before, now));
             // A predicate that panics passes the change.
             if seen.after.is_some_and(|now| matches!(wanted(now), Ok(false))) {
                 return;
             }
             let both = [seen.before, seen.after].into_iter().flatten();
-            let keys = both.map(|object| caught::call(|| Vec::from_iter(map(object))));
+            let keys = both.map(|object| error::catch(|| Vec::from_iter(map(object))));
             // If `map` panics for one state, the keys of the other still count.
             let keys = keys.filter_map(|keys| {
                 keys.inspect_err(|panic| {
@@ -115,7 +115,7 @@ impl<K: Object> Controller<'_, K> {
                 queue.add(key, Priority::Normal);
                 std::future::ready(())
             });
-            if let Err(panic) = caught::run(told).await {
+            if let Err(panic) = error::catch_running(told).await {
                 tracing::error!(
                     controller = name,
                     panic,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use prometheus_client::registry::Registry;
 
 use super::queue::{Priority, Queue};
-use crate::metrics::{self, Metrics, Outcome};
+use crate::metrics::{self, Metrics, ReconcileOutcome};
 use crate::object::ObjectKey;
 
 /// Metrics that dashboards for Go operators query.
@@ -43,7 +43,7 @@ async fn page() -> String {
     let first = queue.next().await;
     controller.started();
     tokio::time::advance(Duration::from_millis(7)).await;
-    controller.ended(Outcome::Panic, Duration::from_millis(7));
+    controller.ended(ReconcileOutcome::Panic, Duration::from_millis(7));
     queue.retry(first.clone());
     queue.done(&first);
     queue.next().await;

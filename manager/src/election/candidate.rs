@@ -10,19 +10,17 @@ use std::time::Duration;
 use futures::FutureExt;
 use kube::{Api, Client};
 
+use super::LifeRules;
 use super::ability::{Ability, POLL};
-use super::clock;
-use super::contest::{Contest, Turn};
-use super::flags::Rules;
-use super::gate::Gate;
+use super::contest::{Contest, LeaseRequests, Turn};
+use super::gate::{Gate, Patience};
 use super::leadership::Leadership;
-use super::lease::{Elector, Timing};
-use super::patience::Patience;
-use super::server::Server;
+use super::lease::{LeaseElector, Timing};
 #[cfg(feature = "leader-for-life")]
 use super::{life, lock};
 use crate::error::Error;
 use crate::signal::Shutdown;
+use crate::time;
 
 /// Time that a replica without leadership has to leave the election.
 const LEAVE: Duration = Duration::from_millis(500);
@@ -37,7 +35,7 @@ pub(crate) struct Candidate {
     pub(crate) name: String,
     pub(crate) identity: String,
     pub(crate) timing: Timing,
-    pub(crate) life: Option<Rules>,
+    pub(crate) life: Option<LifeRules>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) leadership: Leadership,
     pub(crate) on_change: Box<dyn Fn(bool) + Send + Sync>,
@@ -77,7 +75,7 @@ impl Candidate {
         };
         drop(done);
         // Without an answer, others wait until the lease expires, which is safe.
-        let leads = gate.lets_pass(clock::boot());
+        let leads = gate.lets_pass(time::boot());
         let limit = if leads { timing.renew_deadline } else { LEAVE };
         let released = tokio::time::timeout(limit, election).await;
         failed.map_or(Ok(()), Err).and(released.unwrap_or(Ok(())))
@@ -92,7 +90,7 @@ impl Candidate {
         (self.on_change)(false);
         let mut contends = false;
         loop {
-            let leads = self.gate.lets_pass(clock::boot());
+            let leads = self.gate.lets_pass(time::boot());
             if !leading && !leads && !stopping && self.ability.unsynced().is_some() {
                 tokio::select! {
                     ended = self.able(&mut contest) => ended?,
@@ -120,7 +118,7 @@ impl Candidate {
                     tracing::info!(election = self.name, holder, "the leader is another one");
                 }
             }
-            let leads = self.gate.lets_pass(clock::boot());
+            let leads = self.gate.lets_pass(time::boot());
             lost |= leading && !leads;
             if leads != leading {
                 leading = leads;
@@ -169,9 +167,9 @@ impl Candidate {
     async fn able(&self, contest: &mut Contest<'_>) -> Result<(), Error> {
         let mut patience = Patience::new(self.patience, POLL);
         let (mut looked, mut told) = (Duration::ZERO, self.timing.lease_duration);
-        let start = clock::boot();
+        let start = time::boot();
         while let Some(unsynced) = self.ability.unsynced() {
-            let waited = clock::boot().saturating_sub(start);
+            let waited = time::boot().saturating_sub(start);
             if waited >= told {
                 told = waited + RARELY;
                 tracing::warn!(
@@ -184,7 +182,7 @@ impl Candidate {
             // A lock from an earlier process of this Pod keeps others from leading.
             if waited >= looked + POLL {
                 looked = waited;
-                if patience.ends(clock::boot(), false) && contest.resign().await {
+                if patience.ends(time::boot(), false) && contest.resign().await {
                     return Err(Error::Caches(unsynced));
                 }
             }
@@ -201,19 +199,19 @@ impl Candidate {
         match &self.life {
             #[cfg(feature = "leader-for-life")]
             Some(rules) => Contest::Life(
-                life::Elector::new(rules.clone(), timing, gate, seed),
-                lock::Server::new(client, namespace, name, timeout),
+                life::LifeElector::new(rules.clone(), timing, gate, seed),
+                lock::LifeRequests::new(client, namespace, name, timeout),
             ),
             _ => Contest::Lease(
-                Elector::new(self.identity.clone(), timing, gate, seed),
-                Server::new(Api::namespaced(client.clone(), namespace), name, timeout),
+                LeaseElector::new(self.identity.clone(), timing, gate, seed),
+                LeaseRequests::new(Api::namespaced(client.clone(), namespace), name, timeout),
             ),
         }
     }
 
     /// Completes when the gate shuts, according to its current deadline.
     async fn shut(&self) {
-        let left = self.gate.until().saturating_sub(clock::boot());
+        let left = self.gate.until().saturating_sub(time::boot());
         tokio::time::sleep(left).await;
     }
 
@@ -247,7 +245,7 @@ async fn unable(ability: Ability, gate: Arc<Gate>, limit: Duration) -> Error {
     let mut patience = Patience::new(limit, poll);
     loop {
         tokio::time::sleep(poll).await;
-        let now = clock::boot();
+        let now = time::boot();
         let error = ability.error().filter(|_| gate.lets_pass(now));
         let ends = patience.ends(now, error.is_none());
         if let Some(error) = error.filter(|_| ends) {

@@ -1,4 +1,4 @@
-//! The state of the election, as controllers see it.
+//! The state of the election, as controllers and tasks see it, and the replicas that run them.
 
 use std::sync::Arc;
 
@@ -70,6 +70,38 @@ impl Leadership {
 impl Drop for Term {
     fn drop(&mut self) {
         self.running.send_modify(|running| *running -= 1);
+    }
+}
+
+/// The replicas that run a controller or a task, if replicas elect a leader.
+///
+/// # Examples
+///
+/// ```
+/// use manager::{Manager, Runs};
+///
+/// fn register(manager: &mut Manager) {
+///     manager.task("report", Runs::Leader, async || {
+///         tracing::info!("this replica leads");
+///         Ok::<_, kube::Error>(())
+///     });
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// The leader, from its election until it loses the leadership.
+    Leader,
+    /// Every replica, from start to shutdown. A replica that does not lead can read, but its writes are refused.
+    Always,
+}
+
+impl Runs {
+    /// Returns the leadership that must be held while it runs.
+    pub(crate) fn under(self, leadership: &Leadership) -> Leadership {
+        match self {
+            Self::Leader => leadership.clone(),
+            Self::Always => Leadership::new(true),
+        }
     }
 }
 

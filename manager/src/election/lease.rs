@@ -66,7 +66,7 @@ pub(crate) struct Record {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum LeaseStep {
     /// Call again after this time.
     Wait(Duration),
     Read,
@@ -79,7 +79,7 @@ pub(crate) enum Step {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum LeaseAnswer {
     /// The version, and the record as read or written.
     Record(String, Record),
     Absent,
@@ -90,12 +90,12 @@ pub(crate) enum Answer {
 }
 
 #[derive(Debug)]
-pub(crate) struct Elector {
+pub(crate) struct LeaseElector {
     identity: String,
     timing: Timing,
     gate: Arc<Gate>,
     /// The last known record.
-    seen: Option<Seen>,
+    seen: Option<SeenRecord>,
     /// False if the server may have a newer record.
     fresh: bool,
     /// The request in flight.
@@ -109,7 +109,7 @@ pub(crate) struct Elector {
 }
 
 #[derive(Debug)]
-struct Seen {
+struct SeenRecord {
     version: String,
     record: Record,
     /// Time at which this version was first seen.
@@ -128,7 +128,7 @@ enum Write {
     Update,
 }
 
-impl Elector {
+impl LeaseElector {
     /// `seed` makes the jitter differ between processes.
     pub(crate) fn new(identity: String, timing: Timing, gate: Arc<Gate>, seed: u64) -> Self {
         Self {
@@ -159,41 +159,41 @@ impl Elector {
         seen.map_or("", |seen| seen.record.holder.as_str())
     }
 
-    /// Returns the next step. After a request, call [`Elector::answer`] before the next call.
-    pub(crate) fn next(&mut self, now: Now) -> Step {
+    /// Returns the next step. After a request, call [`LeaseElector::answer`] before the next call.
+    pub(crate) fn next(&mut self, now: Now) -> LeaseStep {
         let write = self.write.take();
         if write.is_none() && now.boot < self.due {
             let mut until = self.due;
             if self.gate.lets_pass(now.boot) {
                 until = until.min(self.gate.until());
             }
-            return Step::Wait(until - now.boot);
+            return LeaseStep::Wait(until - now.boot);
         }
         let mine = self.holder() == self.identity;
         let step = match write {
-            Some(Write::Create) => Step::Create(self.record(now)),
+            Some(Write::Create) => LeaseStep::Create(self.record(now)),
             Some(Write::Update) => self.update(now),
-            None if self.releasing && self.fresh && !mine => return Step::Released,
+            None if self.releasing && self.fresh && !mine => return LeaseStep::Released,
             None if mine && self.fresh => self.update(now),
-            None => Step::Read,
+            None => LeaseStep::Read,
         };
         self.asked = Some(Asked {
-            write: step != Step::Read,
+            write: step != LeaseStep::Read,
             at: now.boot,
         });
         step
     }
 
-    /// Handles the answer to the request of the last [`Elector::next`].
-    pub(crate) fn answer(&mut self, now: Now, answer: Answer) {
+    /// Handles the answer to the request of the last [`LeaseElector::next`].
+    pub(crate) fn answer(&mut self, now: Now, answer: LeaseAnswer) {
         let Some(asked) = self.asked.take() else {
             return;
         };
         match answer {
-            Answer::Record(version, record) if asked.write => {
+            LeaseAnswer::Record(version, record) if asked.write => {
                 let mine = record.holder == self.identity;
                 self.fresh = true;
-                self.seen = Some(Seen {
+                self.seen = Some(SeenRecord {
                     version,
                     record,
                     at: now.boot,
@@ -203,7 +203,7 @@ impl Elector {
                     self.due = asked.at + self.timing.retry_period;
                 }
             }
-            Answer::Record(version, record) => {
+            LeaseAnswer::Record(version, record) => {
                 if record.holder != self.identity {
                     // Somebody took it from us before our deadline.
                     self.gate.close();
@@ -217,7 +217,7 @@ impl Elector {
                 }
                 self.give_up_if_releasing();
             }
-            Answer::Absent if !asked.write => {
+            LeaseAnswer::Absent if !asked.write => {
                 let free = self.is_free_without_record(now.boot);
                 self.gate.close();
                 // An absent record cannot be updated.
@@ -232,9 +232,9 @@ impl Elector {
                 }
                 self.give_up_if_releasing();
             }
-            Answer::Absent | Answer::Conflict | Answer::Failed => {
+            LeaseAnswer::Absent | LeaseAnswer::Conflict | LeaseAnswer::Failed => {
                 self.fresh = false;
-                if asked.write && answer == Answer::Conflict {
+                if asked.write && answer == LeaseAnswer::Conflict {
                     // Read soon to learn the new holder, which has just written.
                     self.due = now.boot + jittered(&mut self.random, self.timing.retry_period / 10);
                 } else {
@@ -246,9 +246,9 @@ impl Elector {
 
     /// Stores the record. Its age counts from the first time we see this version.
     fn observe(&mut self, now: Duration, version: String, record: Record) {
-        let same = |seen: &Seen| seen.version == version && seen.record == record;
+        let same = |seen: &SeenRecord| seen.version == version && seen.record == record;
         if !self.seen.as_ref().is_some_and(same) {
-            self.seen = Some(Seen {
+            self.seen = Some(SeenRecord {
                 version,
                 record,
                 at: now,
@@ -258,7 +258,7 @@ impl Elector {
 
     /// Returns true if the record has no holder, is ours, or has expired.
     fn is_free(&self, now: Duration) -> bool {
-        let Some(Seen { record, at, .. }) = &self.seen else {
+        let Some(SeenRecord { record, at, .. }) = &self.seen else {
             return true;
         };
         let duration = if record.lease_duration.is_zero() {
@@ -272,7 +272,7 @@ impl Elector {
     /// Returns true if a deleted record is free. The deletion does not stop its holder any sooner, so it counts as a
     /// change: the lease duration runs from the time when we noticed it.
     fn is_free_without_record(&mut self, now: Duration) -> bool {
-        let Some(Seen { record, .. }) = &self.seen else {
+        let Some(SeenRecord { record, .. }) = &self.seen else {
             return true;
         };
         let duration = record.lease_duration.max(self.timing.lease_duration);
@@ -295,9 +295,9 @@ impl Elector {
         }
     }
 
-    fn update(&self, now: Now) -> Step {
+    fn update(&self, now: Now) -> LeaseStep {
         let version = self.seen.as_ref().map(|seen| seen.version.clone());
-        Step::Update(version.unwrap_or_default(), self.record(now))
+        LeaseStep::Update(version.unwrap_or_default(), self.record(now))
     }
 
     fn record(&self, now: Now) -> Record {

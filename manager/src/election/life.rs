@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::flags::Rules;
+use super::LifeRules;
 use super::gate::Gate;
 use super::lease::{Timing, jittered};
 
@@ -51,7 +51,7 @@ pub(crate) enum Node {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum LifeStep {
     /// Call again after this time.
     Wait(Duration),
     ReadLock,
@@ -70,7 +70,7 @@ pub(crate) enum Step {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum LifeAnswer {
     Lock(Lock),
     /// `None` if the Pod does not exist.
     Pod(Option<Pod>),
@@ -85,7 +85,7 @@ pub(crate) enum Answer {
 
 /// The reason why this process does not lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum WaitReason {
     Led,
     Unready,
     /// The leader is gone, and garbage collection has yet to remove the lock.
@@ -96,7 +96,7 @@ pub(crate) enum Reason {
     Leaving,
 }
 
-impl Reason {
+impl WaitReason {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Led => "another pod leads until it is gone",
@@ -111,17 +111,17 @@ impl Reason {
 }
 
 #[derive(Debug)]
-pub(crate) struct Elector {
-    rules: Rules,
+pub(crate) struct LifeElector {
+    rules: LifeRules,
     timing: Timing,
     gate: Arc<Gate>,
     /// The own Pod, once it was read.
     me: Option<Owner>,
-    known: Known,
+    known: LifeFindings,
     /// The request in flight, and the time when it was sent.
-    asked: Option<(Step, Duration)>,
+    asked: Option<(LifeStep, Duration)>,
     /// The reason for waiting, and the Pod that causes it.
-    reason: Option<(Reason, Option<Owner>)>,
+    reason: Option<(WaitReason, Option<Owner>)>,
     /// The name of the Pod that owns the lock; empty if none does.
     holder: String,
     outage: Option<Outage>,
@@ -135,7 +135,7 @@ pub(crate) struct Elector {
 
 /// The results of the current round of reads.
 #[derive(Debug, Default)]
-struct Known {
+struct LifeFindings {
     lock: Option<Lock>,
     /// The owner of the lock, or the own Pod if the lock has no owner.
     pod: Option<Option<Pod>>,
@@ -150,21 +150,21 @@ struct Outage {
     at: Duration,
 }
 
-enum Verdict {
-    Ask(Step),
+enum LifeVerdict {
+    Ask(LifeStep),
     Lead,
-    Wait(Reason),
+    Wait(WaitReason),
 }
 
-impl Elector {
+impl LifeElector {
     /// `seed` makes the jitter differ between processes.
-    pub(crate) fn new(rules: Rules, timing: Timing, gate: Arc<Gate>, seed: u64) -> Self {
+    pub(crate) fn new(rules: LifeRules, timing: Timing, gate: Arc<Gate>, seed: u64) -> Self {
         Self {
             rules,
             timing,
             gate,
             me: None,
-            known: Known::default(),
+            known: LifeFindings::default(),
             asked: None,
             reason: None,
             holder: String::new(),
@@ -191,27 +191,27 @@ impl Elector {
         &self.rules.pod
     }
 
-    pub(crate) fn reason(&self) -> Option<Reason> {
+    pub(crate) fn reason(&self) -> Option<WaitReason> {
         self.reason.as_ref().map(|(reason, _)| *reason)
     }
 
-    /// Returns the next step at `now` since boot. After a request, call [`Elector::answer`] before the next call.
-    pub(crate) fn next(&mut self, now: Duration) -> Step {
+    /// Returns the next step at `now` since boot. After a request, call [`LifeElector::answer`] before the next call.
+    pub(crate) fn next(&mut self, now: Duration) -> LifeStep {
         if self.over {
-            return Step::Over;
+            return LifeStep::Over;
         }
         if now >= self.due {
             match self.verdict(now) {
-                Verdict::Ask(step) => {
+                LifeVerdict::Ask(step) => {
                     self.asked = Some((step.clone(), now));
                     return step;
                 }
-                Verdict::Lead => {
+                LifeVerdict::Lead => {
                     self.reason = None;
                     self.holder.clone_from(&self.rules.pod);
                     self.look_again(now, 0);
                 }
-                Verdict::Wait(reason) => {
+                LifeVerdict::Wait(reason) => {
                     let owner = match self.known.lock.take() {
                         Some(Lock::Owned(owner)) => Some(owner),
                         _ => None,
@@ -234,24 +234,24 @@ impl Elector {
         if self.gate.lets_pass(now) {
             until = until.min(self.gate.until());
         }
-        Step::Wait(until.saturating_sub(now))
+        LifeStep::Wait(until.saturating_sub(now))
     }
 
-    /// Handles the answer to the request of the last [`Elector::next`].
-    pub(crate) fn answer(&mut self, now: Duration, answer: Answer) {
+    /// Handles the answer to the request of the last [`LifeElector::next`].
+    pub(crate) fn answer(&mut self, now: Duration, answer: LifeAnswer) {
         let Some((step, at)) = self.asked.take() else {
             return;
         };
         match (step, answer) {
-            (Step::ReadLock, Answer::Lock(lock)) => self.found(at, lock),
-            (Step::Create(me), Answer::Done) => self.found(at, Lock::Owned(me)),
-            (Step::ReadPod(name), Answer::Pod(pod)) if self.me.is_none() => match pod {
+            (LifeStep::ReadLock, LifeAnswer::Lock(lock)) => self.found(at, lock),
+            (LifeStep::Create(me), LifeAnswer::Done) => self.found(at, Lock::Owned(me)),
+            (LifeStep::ReadPod(name), LifeAnswer::Pod(pod)) if self.me.is_none() => match pod {
                 Some(pod) => self.me = Some(Owner { name, uid: pod.uid }),
                 None => self.known.pod = Some(None),
             },
-            (Step::ReadPod(_), Answer::Pod(pod)) => self.known.pod = Some(pod),
-            (Step::ReadNode(_), Answer::Node(node)) => self.known.node = Some(node),
-            (_, Answer::Done | Answer::Conflict) => self.look_again(now, 0),
+            (LifeStep::ReadPod(_), LifeAnswer::Pod(pod)) => self.known.pod = Some(pod),
+            (LifeStep::ReadNode(_), LifeAnswer::Node(node)) => self.known.node = Some(node),
+            (_, LifeAnswer::Done | LifeAnswer::Conflict) => self.look_again(now, 0),
             // The leader reads again soon, before its gate shuts.
             _ if self.gate.lets_pass(now) => self.look_again(now, 0),
             _ => self.look_again(now, self.tries + 1),
@@ -273,46 +273,48 @@ impl Elector {
         self.me.as_ref().is_some_and(|me| me.uid == owner.uid)
     }
 
-    fn verdict(&mut self, now: Duration) -> Verdict {
+    fn verdict(&mut self, now: Duration) -> LifeVerdict {
         let Some(me) = self.me.clone() else {
-            return Verdict::Ask(match self.known.pod {
-                Some(None) => Step::Homeless,
-                _ => Step::ReadPod(self.rules.pod.clone()),
+            return LifeVerdict::Ask(match self.known.pod {
+                Some(None) => LifeStep::Homeless,
+                _ => LifeStep::ReadPod(self.rules.pod.clone()),
             });
         };
         match (&self.known.lock, &self.known.pod) {
-            (None, _) => Verdict::Ask(Step::ReadLock),
-            (Some(Lock::Ownerless), _) => Verdict::Wait(Reason::Ownerless),
-            (Some(Lock::Owned(owner)), _) if owner.uid == me.uid => Verdict::Lead,
-            (Some(Lock::Owned(owner)), None) => Verdict::Ask(Step::ReadPod(owner.name.clone())),
+            (None, _) => LifeVerdict::Ask(LifeStep::ReadLock),
+            (Some(Lock::Ownerless), _) => LifeVerdict::Wait(WaitReason::Ownerless),
+            (Some(Lock::Owned(owner)), _) if owner.uid == me.uid => LifeVerdict::Lead,
+            (Some(Lock::Owned(owner)), None) => {
+                LifeVerdict::Ask(LifeStep::ReadPod(owner.name.clone()))
+            }
             (Some(Lock::Owned(owner)), Some(Some(pod))) if pod.uid == owner.uid => {
                 self.led_by(owner.clone(), pod.clone(), now)
             }
-            (Some(Lock::Owned(_)), Some(_)) => Verdict::Wait(Reason::Collected),
-            (Some(Lock::Absent), None) => Verdict::Ask(Step::ReadPod(me.name)),
+            (Some(Lock::Owned(_)), Some(_)) => LifeVerdict::Wait(WaitReason::Collected),
+            (Some(Lock::Absent), None) => LifeVerdict::Ask(LifeStep::ReadPod(me.name)),
             (Some(Lock::Absent), Some(Some(pod)))
                 if pod.uid == me.uid && !pod.leaving && !pod.ended =>
             {
-                Verdict::Ask(Step::Create(me))
+                LifeVerdict::Ask(LifeStep::Create(me))
             }
             // A lock without a living owner would be removed while we lead.
-            (Some(Lock::Absent), Some(_)) => Verdict::Wait(Reason::Leaving),
+            (Some(Lock::Absent), Some(_)) => LifeVerdict::Wait(WaitReason::Leaving),
         }
     }
 
     /// Decides about a lock that another existing Pod owns.
-    fn led_by(&mut self, owner: Owner, pod: Pod, now: Duration) -> Verdict {
+    fn led_by(&mut self, owner: Owner, pod: Pod, now: Duration) -> LifeVerdict {
         if pod.ended {
-            return Verdict::Ask(Step::Delete(owner));
+            return LifeVerdict::Ask(LifeStep::Delete(owner));
         }
         let (Some(patience), Some(name)) = (self.rules.takeover_after, pod.node) else {
-            return Verdict::Wait(Reason::Led);
+            return LifeVerdict::Wait(WaitReason::Led);
         };
         match &self.known.node {
-            None => Verdict::Ask(Step::ReadNode(name)),
+            None => LifeVerdict::Ask(LifeStep::ReadNode(name)),
             Some(Node::Fine) => {
                 self.outage = None;
-                Verdict::Wait(Reason::Led)
+                LifeVerdict::Wait(WaitReason::Led)
             }
             Some(Node::Unready(since)) => {
                 let same = |outage: &&Outage| outage.node == name && outage.since == *since;
@@ -328,16 +330,16 @@ impl Elector {
                     at,
                 });
                 if now >= at + patience {
-                    return Verdict::Ask(Step::DeleteByForce(owner));
+                    return LifeVerdict::Ask(LifeStep::DeleteByForce(owner));
                 }
-                Verdict::Wait(Reason::Unready)
+                LifeVerdict::Wait(WaitReason::Unready)
             }
         }
     }
 
     /// Starts a new round. The pause doubles with each attempt, up to eight retry periods.
     fn look_again(&mut self, now: Duration, tries: u32) {
-        self.known = Known::default();
+        self.known = LifeFindings::default();
         self.tries = tries.min(3);
         let pause = self.timing.retry_period * (1 << self.tries);
         self.due = now + jittered(&mut self.random, pause);
@@ -354,8 +356,8 @@ mod tests {
         retry_period: Duration::from_secs(2),
     };
 
-    fn owned(uid: &str) -> Answer {
-        Answer::Lock(Lock::Owned(owner(uid)))
+    fn owned(uid: &str) -> LifeAnswer {
+        LifeAnswer::Lock(Lock::Owned(owner(uid)))
     }
 
     fn owner(uid: &str) -> Owner {
@@ -373,17 +375,17 @@ mod tests {
         }
     }
 
-    fn there(pod: Pod) -> Answer {
-        Answer::Pod(Some(pod))
+    fn there(pod: Pod) -> LifeAnswer {
+        LifeAnswer::Pod(Some(pod))
     }
 
-    fn unready(since: &str) -> Answer {
-        Answer::Node(Node::Unready(since.to_owned()))
+    fn unready(since: &str) -> LifeAnswer {
+        LifeAnswer::Node(Node::Unready(since.to_owned()))
     }
 
     /// The Pod `pod-me`, with a server that the test plays.
     struct Contender {
-        elector: Elector,
+        elector: LifeElector,
         gate: Arc<Gate>,
         now: Duration,
     }
@@ -391,30 +393,33 @@ mod tests {
     impl Contender {
         fn new(takeover_after: Option<Duration>) -> Self {
             let gate = Arc::new(Gate::shut());
-            let rules = Rules {
+            let rules = LifeRules {
                 pod: "pod-me".to_owned(),
                 takeover_after,
             };
-            let elector = Elector::new(rules, TIMING, gate.clone(), 1);
+            let elector = LifeElector::new(rules, TIMING, gate.clone(), 1);
             let now = Duration::from_secs(100);
             let mut contender = Self { elector, gate, now };
             let step = contender.look([there(pod("me"))]);
-            assert_eq!(step, Step::ReadLock);
+            assert_eq!(step, LifeStep::ReadLock);
             contender
         }
 
         /// Gives these answers in turn. Returns the next step.
-        fn look(&mut self, answers: impl IntoIterator<Item = Answer>) -> Step {
+        fn look(&mut self, answers: impl IntoIterator<Item = LifeAnswer>) -> LifeStep {
             for answer in answers {
                 let step = self.elector.next(self.now);
-                assert!(!matches!(step, Step::Wait(_)), "no question for {answer:?}");
+                assert!(
+                    !matches!(step, LifeStep::Wait(_)),
+                    "no question for {answer:?}"
+                );
                 self.elector.answer(self.now, answer);
             }
             self.elector.next(self.now)
         }
 
         fn rest(&mut self) -> Duration {
-            let Step::Wait(pause) = self.elector.next(self.now) else {
+            let LifeStep::Wait(pause) = self.elector.next(self.now) else {
                 panic!("it does not wait");
             };
             self.now += pause;
@@ -438,66 +443,75 @@ mod tests {
         };
         let waits = |reason| (None, Some(reason), false);
         let asks = |step| (Some(step), None, false);
-        let absent = Answer::Lock(Lock::Absent);
+        let absent = LifeAnswer::Lock(Lock::Absent);
         for (answers, expected) in [
             // A free lock.
             (
                 vec![absent.clone()],
-                asks(Step::ReadPod("pod-me".to_owned())),
+                asks(LifeStep::ReadPod("pod-me".to_owned())),
             ),
             (
                 vec![absent.clone(), there(pod("me"))],
-                asks(Step::Create(owner("me"))),
+                asks(LifeStep::Create(owner("me"))),
             ),
             (
-                vec![absent.clone(), there(pod("me")), Answer::Done],
+                vec![absent.clone(), there(pod("me")), LifeAnswer::Done],
                 (None, None, true),
             ),
             (
                 vec![absent.clone(), there(leaving("me"))],
-                waits(Reason::Leaving),
+                waits(WaitReason::Leaving),
             ),
             (
                 vec![absent.clone(), there(ended("me"))],
-                waits(Reason::Leaving),
+                waits(WaitReason::Leaving),
             ),
             (
                 vec![absent.clone(), there(pod("later"))],
-                waits(Reason::Leaving),
+                waits(WaitReason::Leaving),
             ),
-            (vec![absent, Answer::Pod(None)], waits(Reason::Leaving)),
+            (
+                vec![absent, LifeAnswer::Pod(None)],
+                waits(WaitReason::Leaving),
+            ),
             // Our lock, although this process did not create it.
             (vec![owned("me")], (None, None, true)),
             // The lock of another Pod.
-            (vec![owned("a")], asks(Step::ReadPod("pod-a".to_owned()))),
-            (vec![owned("a"), there(pod("a"))], waits(Reason::Led)),
-            (vec![owned("a"), there(leaving("a"))], waits(Reason::Led)),
+            (
+                vec![owned("a")],
+                asks(LifeStep::ReadPod("pod-a".to_owned())),
+            ),
+            (vec![owned("a"), there(pod("a"))], waits(WaitReason::Led)),
+            (
+                vec![owned("a"), there(leaving("a"))],
+                waits(WaitReason::Led),
+            ),
             (
                 vec![owned("a"), there(ended("a"))],
-                asks(Step::Delete(owner("a"))),
+                asks(LifeStep::Delete(owner("a"))),
             ),
             (
                 vec![owned("a"), there(pod("later"))],
-                waits(Reason::Collected),
+                waits(WaitReason::Collected),
             ),
             (
                 vec![owned("a"), there(ended("later"))],
-                waits(Reason::Collected),
+                waits(WaitReason::Collected),
             ),
             (
-                vec![owned("a"), Answer::Pod(None)],
-                waits(Reason::Collected),
+                vec![owned("a"), LifeAnswer::Pod(None)],
+                waits(WaitReason::Collected),
             ),
             // A lock without an owner.
             (
-                vec![Answer::Lock(Lock::Ownerless)],
-                waits(Reason::Ownerless),
+                vec![LifeAnswer::Lock(Lock::Ownerless)],
+                waits(WaitReason::Ownerless),
             ),
         ] {
             let mut contender = Contender::new(None);
             let case = format!("{answers:?}");
             let step = contender.look(answers);
-            let step = (!matches!(step, Step::Wait(_))).then_some(step);
+            let step = (!matches!(step, LifeStep::Wait(_))).then_some(step);
             let found = (step, contender.elector.reason(), contender.leads());
             assert_eq!(found, expected, "{case}");
         }
@@ -507,17 +521,21 @@ mod tests {
     fn who_waits_leads_when_the_pod_of_the_leader_and_its_lock_are_gone() {
         let mut contender = Contender::new(None);
         for (pod, reason) in [
-            (Some(pod("a")), Reason::Led),
+            (Some(pod("a")), WaitReason::Led),
             // Deleted; garbage collection needs a moment for the lock.
-            (None, Reason::Collected),
-            (None, Reason::Collected),
+            (None, WaitReason::Collected),
+            (None, WaitReason::Collected),
         ] {
-            contender.look([owned("a"), Answer::Pod(pod)]);
+            contender.look([owned("a"), LifeAnswer::Pod(pod)]);
             assert_eq!(contender.elector.reason(), Some(reason));
             assert!(!contender.leads());
             contender.rest();
         }
-        contender.look([Answer::Lock(Lock::Absent), there(pod("me")), Answer::Done]);
+        contender.look([
+            LifeAnswer::Lock(Lock::Absent),
+            there(pod("me")),
+            LifeAnswer::Done,
+        ]);
         assert_eq!(
             (contender.elector.reason(), contender.leads()),
             (None, true)
@@ -532,8 +550,8 @@ mod tests {
         assert!(contender.leads());
         for _ in 0..2 {
             contender.rest();
-            contender.look([Answer::Lock(Lock::Absent), Answer::Pod(None)]);
-            assert_eq!(contender.elector.reason(), Some(Reason::Leaving));
+            contender.look([LifeAnswer::Lock(Lock::Absent), LifeAnswer::Pod(None)]);
+            assert_eq!(contender.elector.reason(), Some(WaitReason::Leaving));
             assert!(!contender.leads());
         }
     }
@@ -545,31 +563,31 @@ mod tests {
             name: "pod-me".to_owned(),
             ..owner("before")
         };
-        contender.look([Answer::Lock(Lock::Owned(before)), there(pod("me"))]);
-        assert_eq!(contender.elector.reason(), Some(Reason::Collected));
+        contender.look([LifeAnswer::Lock(Lock::Owned(before)), there(pod("me"))]);
+        assert_eq!(contender.elector.reason(), Some(WaitReason::Collected));
         assert!(!contender.leads());
     }
 
     #[test]
     fn without_a_pod_of_that_name_there_is_no_election() {
         let gate = Arc::new(Gate::shut());
-        let rules = Rules {
+        let rules = LifeRules {
             pod: "nobody".to_owned(),
             takeover_after: None,
         };
-        let mut elector = Elector::new(rules, TIMING, gate, 1);
+        let mut elector = LifeElector::new(rules, TIMING, gate, 1);
         assert_eq!(
             elector.next(Duration::ZERO),
-            Step::ReadPod("nobody".to_owned())
+            LifeStep::ReadPod("nobody".to_owned())
         );
         // A failed request says nothing about the Pod.
-        elector.answer(Duration::ZERO, Answer::Failed);
-        let Step::Wait(pause) = elector.next(Duration::ZERO) else {
+        elector.answer(Duration::ZERO, LifeAnswer::Failed);
+        let LifeStep::Wait(pause) = elector.next(Duration::ZERO) else {
             panic!("no pause")
         };
-        assert_eq!(elector.next(pause), Step::ReadPod("nobody".to_owned()));
-        elector.answer(pause, Answer::Pod(None));
-        assert_eq!(elector.next(pause), Step::Homeless);
+        assert_eq!(elector.next(pause), LifeStep::ReadPod("nobody".to_owned()));
+        elector.answer(pause, LifeAnswer::Pod(None));
+        assert_eq!(elector.next(pause), LifeStep::Homeless);
     }
 
     #[test]
@@ -589,8 +607,8 @@ mod tests {
     fn a_leader_that_loses_its_lock_stops_and_contends_again() {
         for loss in [
             owned("a"),
-            Answer::Lock(Lock::Absent),
-            Answer::Lock(Lock::Ownerless),
+            LifeAnswer::Lock(Lock::Absent),
+            LifeAnswer::Lock(Lock::Ownerless),
         ] {
             let mut contender = Contender::new(None);
             contender.look([owned("me")]);
@@ -609,15 +627,15 @@ mod tests {
         let start = contender.now;
         while contender.leads() {
             match contender.elector.next(contender.now) {
-                Step::Wait(pause) => contender.now += pause,
-                _ => contender.elector.answer(contender.now, Answer::Failed),
+                LifeStep::Wait(pause) => contender.now += pause,
+                _ => contender.elector.answer(contender.now, LifeAnswer::Failed),
             }
         }
         assert_eq!(contender.now - start, TIMING.renew_deadline);
         // The lock was ours all the time.
         while !contender.leads() {
             match contender.elector.next(contender.now) {
-                Step::Wait(pause) => contender.now += pause,
+                LifeStep::Wait(pause) => contender.now += pause,
                 _ => contender.elector.answer(contender.now, owned("me")),
             }
         }
@@ -626,7 +644,11 @@ mod tests {
     #[test]
     fn a_lost_answer_to_the_creation_is_found_out() {
         let mut contender = Contender::new(None);
-        contender.look([Answer::Lock(Lock::Absent), there(pod("me")), Answer::Failed]);
+        contender.look([
+            LifeAnswer::Lock(Lock::Absent),
+            there(pod("me")),
+            LifeAnswer::Failed,
+        ]);
         assert!(!contender.leads());
         contender.rest();
         contender.look([owned("me")]);
@@ -636,7 +658,7 @@ mod tests {
     #[test]
     fn only_a_long_outage_that_was_seen_is_taken_over() {
         let minute = Duration::from_secs(60);
-        let force = Step::DeleteByForce(owner("a"));
+        let force = LifeStep::DeleteByForce(owner("a"));
         // Answers about the node, one per minute, and true if the last one triggers the deletion.
         for (answers, expected) in [
             (vec![unready("t1")], false),
@@ -644,11 +666,11 @@ mod tests {
             (vec![unready("t1"), unready("t1"), unready("t1")], true),
             // Ready in between, noticed or not.
             (
-                vec![unready("t1"), Answer::Node(Node::Fine), unready("t1")],
+                vec![unready("t1"), LifeAnswer::Node(Node::Fine), unready("t1")],
                 false,
             ),
             (vec![unready("t1"), unready("t1"), unready("t2")], false),
-            (vec![Answer::Node(Node::Fine); 3], false),
+            (vec![LifeAnswer::Node(Node::Fine); 3], false),
         ] {
             let mut contender = Contender::new(Some(2 * minute));
             let case = format!("{answers:?}");
@@ -656,7 +678,7 @@ mod tests {
             for answer in answers {
                 contender.now += minute;
                 let ask = contender.look([owned("a"), there(pod("a"))]);
-                assert_eq!(ask, Step::ReadNode("node".to_owned()));
+                assert_eq!(ask, LifeStep::ReadNode("node".to_owned()));
                 step = Some(contender.look([answer]));
             }
             assert_eq!(step == Some(force.clone()), expected, "{case}: {step:?}");
@@ -668,7 +690,7 @@ mod tests {
         let mut contender = Contender::new(None);
         contender.look([owned("me")]);
         contender.elector.release();
-        assert_eq!(contender.elector.next(contender.now), Step::Over);
+        assert_eq!(contender.elector.next(contender.now), LifeStep::Over);
         assert!(!contender.leads());
     }
 }

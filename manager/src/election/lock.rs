@@ -7,18 +7,18 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{DeleteParams, ObjectMeta, PostParams, Preconditions};
 use kube::{Api, Client, ResourceExt};
 
-use super::life::{self, Answer, Lock, Owner, Reason, Step};
+use super::life::{self, LifeAnswer, LifeStep, Lock, Owner, WaitReason};
 
-pub(super) struct Server<'name> {
+pub(super) struct LifeRequests<'name> {
     locks: Api<ConfigMap>,
     pods: Api<Pod>,
     nodes: Api<Node>,
     name: &'name str,
     timeout: Duration,
-    told: Option<Reason>,
+    told: Option<WaitReason>,
 }
 
-impl<'name> Server<'name> {
+impl<'name> LifeRequests<'name> {
     pub(super) fn new(
         client: &Client,
         namespace: &str,
@@ -36,7 +36,7 @@ impl<'name> Server<'name> {
     }
 
     /// Logs the reason for waiting, once.
-    pub(super) fn tell(&mut self, reason: Option<Reason>) {
+    pub(super) fn tell(&mut self, reason: Option<WaitReason>) {
         if self.told == reason {
             return;
         }
@@ -46,60 +46,62 @@ impl<'name> Server<'name> {
         }
     }
 
-    pub(super) async fn ask(&self, step: Step) -> Answer {
+    pub(super) async fn ask(&self, step: LifeStep) -> LifeAnswer {
         match tokio::time::timeout(self.timeout, self.request(&step)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => {
-                Answer::Conflict
+                LifeAnswer::Conflict
             }
             Ok(Err(error)) => {
                 tracing::warn!(election = self.name, request = ?step, %error, "can't ask the API server");
-                Answer::Failed
+                LifeAnswer::Failed
             }
             Err(_) => {
                 tracing::warn!(election = self.name, request = ?step, timeout = ?self.timeout, "no answer from the API server");
-                Answer::Failed
+                LifeAnswer::Failed
             }
         }
     }
 
     /// Deletes the Pod with this name if it owns the lock. Returns false if it does not, or if that is unknown.
     pub(super) async fn resign(&self, name: &str) -> bool {
-        let Answer::Pod(Some(pod)) = self.ask(Step::ReadPod(name.to_owned())).await else {
+        let LifeAnswer::Pod(Some(pod)) = self.ask(LifeStep::ReadPod(name.to_owned())).await else {
             return false;
         };
-        match self.ask(Step::ReadLock).await {
-            Answer::Lock(Lock::Owned(owner)) if owner.uid == pod.uid => {
-                self.ask(Step::Delete(owner)).await == Answer::Done
+        match self.ask(LifeStep::ReadLock).await {
+            LifeAnswer::Lock(Lock::Owned(owner)) if owner.uid == pod.uid => {
+                self.ask(LifeStep::Delete(owner)).await == LifeAnswer::Done
             }
             _ => false,
         }
     }
 
-    async fn request(&self, step: &Step) -> kube::Result<Answer> {
+    async fn request(&self, step: &LifeStep) -> kube::Result<LifeAnswer> {
         Ok(match step {
-            Step::ReadLock => {
+            LifeStep::ReadLock => {
                 let found = self.locks.get_opt(self.name).await?;
-                Answer::Lock(found.map_or(Lock::Absent, |found| lock(&found)))
+                LifeAnswer::Lock(found.map_or(Lock::Absent, |found| lock(&found)))
             }
-            Step::ReadPod(name) => Answer::Pod(self.pods.get_opt(name).await?.as_ref().map(pod)),
-            Step::ReadNode(name) => {
+            LifeStep::ReadPod(name) => {
+                LifeAnswer::Pod(self.pods.get_opt(name).await?.as_ref().map(pod))
+            }
+            LifeStep::ReadNode(name) => {
                 let found = self.nodes.get_opt(name).await?;
-                Answer::Node(found.as_ref().map_or(life::Node::Fine, node))
+                LifeAnswer::Node(found.as_ref().map_or(life::Node::Fine, node))
             }
-            Step::Create(owner) => {
+            LifeStep::Create(owner) => {
                 let lock = config_map(self.name, owner);
                 self.locks.create(&PostParams::default(), &lock).await?;
-                Answer::Done
+                LifeAnswer::Done
             }
-            Step::Delete(owner) => self.delete(owner, None).await?,
-            Step::DeleteByForce(owner) => self.delete(owner, Some(0)).await?,
-            Step::Wait(_) | Step::Homeless | Step::Over => Answer::Done,
+            LifeStep::Delete(owner) => self.delete(owner, None).await?,
+            LifeStep::DeleteByForce(owner) => self.delete(owner, Some(0)).await?,
+            LifeStep::Wait(_) | LifeStep::Homeless | LifeStep::Over => LifeAnswer::Done,
         })
     }
 
     /// Deletes exactly this Pod, with this grace period in seconds or its own.
-    async fn delete(&self, owner: &Owner, grace: Option<u32>) -> kube::Result<Answer> {
+    async fn delete(&self, owner: &Owner, grace: Option<u32>) -> kube::Result<LifeAnswer> {
         tracing::warn!(
             election = self.name,
             pod = owner.name,
@@ -116,7 +118,7 @@ impl<'name> Server<'name> {
             ..DeleteParams::default()
         };
         self.pods.delete(&owner.name, &parameters).await?;
-        Ok(Answer::Done)
+        Ok(LifeAnswer::Done)
     }
 }
 

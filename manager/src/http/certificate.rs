@@ -24,11 +24,11 @@ const VALID: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 /// A certificate that is renewed or reloaded while the server runs.
 pub(crate) struct Certificate {
-    state: Mutex<State>,
+    state: Mutex<CertificateState>,
 }
 
-struct State {
-    source: Source,
+struct CertificateState {
+    source: CertificateSource,
     config: Arc<ServerConfig>,
     /// End of the validity, in seconds since 1970; 0 if unknown.
     #[cfg(feature = "webhook")]
@@ -37,7 +37,7 @@ struct State {
     shown: Gauge,
 }
 
-enum Source {
+enum CertificateSource {
     /// Self-signed. It encrypts the traffic, but clients cannot verify the server.
     Own { in_use: Range<SystemTime> },
     /// Set and renewed by another part of this process.
@@ -55,14 +55,14 @@ enum Source {
 impl Certificate {
     pub(crate) fn own(now: SystemTime) -> Result<Self> {
         let (config, in_use) = own(now)?;
-        Ok(Self::new(Source::Own { in_use }, config))
+        Ok(Self::new(CertificateSource::Own { in_use }, config))
     }
 
     /// Reads two PEM files: the certificate chain and the key.
     pub(crate) fn files(certificate: PathBuf, key: PathBuf) -> Result<Self> {
         let pair = read(&certificate, &key)?;
         let config = given(&pair, &certificate, &key)?;
-        let source = Source::Files {
+        let source = CertificateSource::Files {
             certificate,
             key,
             seen: Some(pair),
@@ -76,7 +76,7 @@ impl Certificate {
     /// Makes a certificate that is valid until it is replaced. `end` is in seconds since 1970.
     #[cfg(feature = "webhook")]
     pub(crate) fn kept(config: Arc<ServerConfig>, end: i64) -> Self {
-        let certificate = Self::new(Source::Kept, config);
+        let certificate = Self::new(CertificateSource::Kept, config);
         certificate.lock().end = end;
         certificate
     }
@@ -97,13 +97,13 @@ impl Certificate {
         state.shown.set(end);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CertificateState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn new(source: Source, config: Arc<ServerConfig>) -> Self {
+    fn new(source: CertificateSource, config: Arc<ServerConfig>) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(CertificateState {
                 source,
                 config,
                 #[cfg(feature = "webhook")]
@@ -134,10 +134,10 @@ impl Certificate {
     }
 }
 
-impl State {
+impl CertificateState {
     #[cfg(feature = "webhook")]
     fn read_end(&mut self) {
-        if let Source::Files {
+        if let CertificateSource::Files {
             seen: Some([chain, _]),
             ..
         } = &self.source
@@ -151,14 +151,14 @@ impl State {
     fn renewed(&mut self, now: SystemTime) -> Result<Option<Arc<ServerConfig>>> {
         match &mut self.source {
             #[cfg(feature = "webhook")]
-            Source::Kept => Ok(None),
-            Source::Own { in_use } if in_use.contains(&now) => Ok(None),
-            Source::Own { in_use } => {
+            CertificateSource::Kept => Ok(None),
+            CertificateSource::Own { in_use } if in_use.contains(&now) => Ok(None),
+            CertificateSource::Own { in_use } => {
                 let (config, until) = own(now)?;
                 *in_use = until;
                 Ok(Some(config))
             }
-            Source::Files {
+            CertificateSource::Files {
                 certificate,
                 key,
                 seen,

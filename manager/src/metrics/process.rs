@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 #[derive(Debug)]
 pub(super) struct Own;
 
-struct Values {
+struct ProcessValues {
     cpu_seconds: f64,
     gauges: [(&'static str, &'static str, f64); 5],
 }
@@ -34,7 +34,7 @@ impl Collector for Own {
     }
 }
 
-fn values() -> ProcResult<Values> {
+fn values() -> ProcResult<ProcessValues> {
     let process = Process::myself()?;
     let stat = process.stat()?;
     let ticks = procfs::ticks_per_second() as f64;
@@ -43,7 +43,7 @@ fn values() -> ProcResult<Values> {
         LimitValue::Value(files) => files as f64,
         LimitValue::Unlimited => f64::INFINITY,
     };
-    Ok(Values {
+    Ok(ProcessValues {
         cpu_seconds: (stat.utime + stat.stime) as f64 / ticks,
         gauges: [
             ("process_max_fds", "How many files may be open.", files),
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_process_knows_itself() {
-        let Values {
+        let ProcessValues {
             cpu_seconds,
             gauges,
         } = values().unwrap();

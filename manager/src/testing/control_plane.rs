@@ -26,7 +26,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::permissions::{self, Forbidden};
-use super::{assets, crds, object_from_yaml};
+use super::{CRD_FOLDER, assets, object_from_yaml};
 use crate::error::Error;
 use crate::manager::Manager;
 use crate::options::Options;
@@ -529,11 +529,8 @@ impl Drop for Server {
             let _ = program.kill();
             let _ = program.wait();
         }
-        let watcher = self
-            .watcher
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(watcher) = watcher {
+        let watcher = self.watcher.get_mut();
+        if let Some(watcher) = watcher.unwrap_or_else(PoisonError::into_inner) {
             // Waiting closes the input.
             let _ = watcher.wait();
         }
@@ -559,7 +556,7 @@ fn folder() -> PathBuf {
 }
 
 async fn install_crds(admin: &Client) {
-    let folder = Path::new(crds::FOLDER);
+    let folder = Path::new(CRD_FOLDER);
     let crds: Api<CustomResourceDefinition> = Api::all(admin.clone());
     for crd in documents(folder) {
         apply_any(admin, &crd).await;

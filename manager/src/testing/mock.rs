@@ -41,10 +41,10 @@ use crate::object::Object;
 /// # });
 /// ```
 #[derive(Clone, Default)]
-pub struct MockServer(Arc<Mutex<State>>);
+pub struct MockServer(Arc<Mutex<MockState>>);
 
 #[derive(Default)]
-struct State {
+struct MockState {
     objects: BTreeMap<String, Value>,
     requests: Vec<String>,
     refused: BTreeMap<String, u16>,
@@ -240,12 +240,12 @@ impl MockServer {
         response
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MockState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl MockState {
     fn answer(&mut self, request: &request::Parts, body: &Value) -> Result<Value, Refusal> {
         let path = request.uri.path();
         self.requests.push(format!("{} {path}", request.method));

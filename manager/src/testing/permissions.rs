@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyper::{Request, Response, StatusCode};
 use kube::Client;
@@ -85,11 +85,7 @@ impl Forbidden {
                 let body = body.collect_bytes().await?;
                 let status = serde_json::from_slice::<Value>(&body).unwrap_or_default();
                 if let Some(marker) = marker(status["message"].as_str().unwrap_or_default()) {
-                    forbidden
-                        .0
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .insert(marker);
+                    forbidden.markers().insert(marker);
                 }
                 Ok(Response::from_parts(parts, Body::from(body.to_vec())))
             }
@@ -97,13 +93,13 @@ impl Forbidden {
         Client::new(tower::service_fn(send), namespace)
     }
 
+    fn markers(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Panics if a request was forbidden.
     pub(super) fn check(&self) {
-        let markers = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let markers = self.markers().clone();
         assert!(
             markers.is_empty(),
             "the operator lacks permissions; add these markers to its code and run `make manifests`:\n{}",

@@ -10,11 +10,10 @@ use std::time::{Duration, SystemTime};
 use kube::Client;
 
 use super::keeper::Keeper;
-use super::local::{self, Local};
-use super::publish::{Place, Target};
-use super::secret::Rules;
-use crate::duration;
+use super::pair::CertificateRules;
+use super::publish::{self, Local, Place, Target};
 use crate::http::certificate::Certificate;
+use crate::time;
 
 /// Time for which requests are served after the shutdown begins. kube-proxy needs it to learn of the shutdown.
 const LINGER: Duration = Duration::from_secs(3);
@@ -86,11 +85,11 @@ pub(super) struct Operator {
 
 impl Operator {
     pub(super) fn is_local(&self) -> bool {
-        self.server.is_empty() || local::is_here(&self.server)
+        self.server.is_empty() || publish::is_here(&self.server)
     }
 }
 
-pub(super) enum Source {
+pub(super) enum WebhookCertificate {
     /// Files. Whoever maintains them also sets the `caBundle`.
     Files(Certificate),
     Kept(Box<Keeper>),
@@ -106,16 +105,16 @@ impl WebhookOptions {
         at: SocketAddr,
         paths: &BTreeSet<String>,
         definitions: Vec<String>,
-    ) -> Result<Source> {
+    ) -> Result<WebhookCertificate> {
         if let Some(folder) = &self.webhook_cert_path {
             let [certificate, key] = [&self.webhook_cert_name, &self.webhook_cert_key];
             let certificate = Certificate::files(folder.join(certificate), folder.join(key))?;
-            return Ok(Source::Files(certificate));
+            return Ok(WebhookCertificate::Files(certificate));
         }
         let mut keeper = Keeper {
             namespace: client.default_namespace().to_owned(),
             secret: None,
-            rules: Rules {
+            rules: CertificateRules {
                 names: vec![at.ip().to_string()],
                 life: self.webhook_cert_duration,
             },
@@ -157,7 +156,7 @@ impl WebhookOptions {
         keeper.targets = targets.map_err(invalid)?;
         let definitions = definitions.into_iter().map(Target::Definition);
         keeper.targets.extend(definitions);
-        Ok(Source::Kept(Box::new(keeper)))
+        Ok(WebhookCertificate::Kept(Box::new(keeper)))
     }
 
     /// Returns the time to serve after the shutdown begins. An API server on the same host needs none.
@@ -186,7 +185,7 @@ fn invalid(message: String) -> Error {
 
 /// Parses a validity. It must be long enough for all steps of a rotation.
 fn long_enough(text: &str) -> std::result::Result<Duration, String> {
-    let life = duration::parse(text)?;
+    let life = time::parse_duration(text)?;
     if life < SHORTEST {
         return Err(format!(
             "the duration of a certificate must be at least {}s",

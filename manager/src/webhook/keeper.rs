@@ -24,10 +24,8 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 use tokio::time::Instant;
 
-use super::local::{Configuration, Local};
-use super::pair::{Pair, split};
-use super::publish::{Place, Target};
-use super::secret::{Data, Held, Known, Rules};
+use super::pair::{CertificateRules, Data, HeldPairs, KnownPairs, Pair, split};
+use super::publish::{Configuration, Local, Place, Target};
 use crate::http::certificate::Certificate;
 use crate::object::{self, Object};
 use crate::signal::Shutdown;
@@ -45,7 +43,7 @@ pub(super) struct Keeper {
     pub(super) namespace: String,
     /// The name of the Secret. Without one, certificates stay in memory.
     pub(super) secret: Option<String>,
-    pub(super) rules: Rules,
+    pub(super) rules: CertificateRules,
     pub(super) place: Place,
     pub(super) targets: Vec<Target>,
     /// The configurations for an API server on this host.
@@ -56,7 +54,7 @@ pub(super) struct Keeper {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Failed {
+enum KeeperError {
     #[error(transparent)]
     Request(#[from] kube::Error),
     #[error("can't make a certificate: {0}")]
@@ -66,8 +64,8 @@ enum Failed {
 }
 
 #[derive(Default)]
-pub(super) struct Progress {
-    held: Option<Held>,
+pub(super) struct KeeperProgress {
+    held: Option<HeldPairs>,
     served: Option<Pair>,
     /// The authorities that the API server knows, and the time since when this replica has known that.
     published: BTreeMap<String, Instant>,
@@ -75,7 +73,7 @@ pub(super) struct Progress {
 
 impl Keeper {
     /// Returns the first certificate. An API server that uses a Service learns its authority first, as far as possible.
-    pub(super) async fn first(&self, progress: &mut Progress) -> Arc<Certificate> {
+    pub(super) async fn first(&self, progress: &mut KeeperProgress) -> Arc<Certificate> {
         loop {
             let agreed = self.agree(progress).await;
             let kept = agreed.and_then(|held| {
@@ -99,7 +97,7 @@ impl Keeper {
     /// Keeps certificates and authorities up to date until the shutdown.
     pub(super) async fn keep(
         self,
-        mut progress: Progress,
+        mut progress: KeeperProgress,
         certificate: Arc<Certificate>,
         shutdown: Shutdown,
     ) {
@@ -131,7 +129,11 @@ impl Keeper {
     }
 
     /// Runs all checks once. Returns true if something failed.
-    pub(super) async fn round(&self, progress: &mut Progress, certificate: &Certificate) -> bool {
+    pub(super) async fn round(
+        &self,
+        progress: &mut KeeperProgress,
+        certificate: &Certificate,
+    ) -> bool {
         let held = match self.agree(progress).await {
             Ok(held) => held,
             Err(error) => {
@@ -150,7 +152,7 @@ impl Keeper {
     /// Serves this pair once all servers have had time to see its authority, or if the previous pair cannot be used.
     fn serve(
         &self,
-        progress: &mut Progress,
+        progress: &mut KeeperProgress,
         pair: Pair,
         certificate: &Certificate,
     ) -> std::io::Result<()> {
@@ -169,7 +171,7 @@ impl Keeper {
     }
 
     /// Publishes the authorities. Returns true if something failed.
-    async fn publish(&self, progress: &mut Progress, held: &Held) -> bool {
+    async fn publish(&self, progress: &mut KeeperProgress, held: &HeldPairs) -> bool {
         let mut failed = false;
         for target in &self.targets {
             let trusts = target.trust(&self.client, &self.place, &held.authorities);
@@ -202,7 +204,7 @@ impl Keeper {
     }
 
     /// Returns true if all servers have had time to see this authority.
-    fn is_known(&self, progress: &Progress, authority: &str) -> bool {
+    fn is_known(&self, progress: &KeeperProgress, authority: &str) -> bool {
         let since = progress.published.get(authority);
         since.is_some_and(|since| since.elapsed() >= self.overlap())
     }
@@ -224,7 +226,7 @@ impl Keeper {
     }
 
     /// Brings the Secret up to date, and returns its content.
-    async fn agree(&self, progress: &mut Progress) -> Result<Held, Failed> {
+    async fn agree(&self, progress: &mut KeeperProgress) -> Result<HeldPairs, KeeperError> {
         let published = progress.published.keys();
         let published: String = published
             .filter(|authority| self.is_known(progress, authority))
@@ -235,10 +237,10 @@ impl Keeper {
             let data = before
                 .map(|held| held.into_data(Data::new()))
                 .unwrap_or_default();
-            let known = Known {
+            let known = KnownPairs {
                 served: progress.served.as_ref(),
                 published: &published,
-                ..Known::default()
+                ..KnownPairs::default()
             };
             let held = self.rules.due(&data, &known, (self.clock)())?;
             progress.held = Some(held.clone());
@@ -252,7 +254,7 @@ impl Keeper {
                 .and_then(|secret| secret.data.clone())
                 .unwrap_or_default();
             let found = self.found(&data).await?;
-            let known = Known {
+            let known = KnownPairs {
                 before: progress.held.as_ref(),
                 served: progress.served.as_ref(),
                 published: &published,
@@ -289,7 +291,7 @@ impl Keeper {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(Failed::Conflicts)
+        Err(KeeperError::Conflicts)
     }
 
     fn overlap(&self) -> Duration {

@@ -1,5 +1,13 @@
-//! Publishes the authorities in the `caBundle` of each configuration and CRD that points to this server. It changes
-//! nothing else: the manifest of a CRD determines its conversion.
+//! Tells the API server of this server: publishes the authorities in the `caBundle` of each configuration and CRD that
+//! points to it. Nothing else changes: the manifest of a CRD determines its conversion.
+//!
+//! For an API server on this host, webhooks have their own configurations, which are removed when the operator ends. If
+//! the operator was killed, its next start finds them by label and removes them.
+
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind};
+use std::net::IpAddr;
+use std::path::Path;
 
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{PatchOperation, ReplaceOperation};
@@ -8,13 +16,14 @@ use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, Patch, PatchParams};
+use kube::api::{ApiResource, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::core::DynamicObject;
 use kube::{Api, Client};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{CONVERT, local};
+use super::CONVERT;
+use crate::object;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
@@ -156,31 +165,11 @@ fn disown(managed: &mut Value) {
     let Some(entries) = managed.as_array_mut() else {
         return;
     };
-    for entry in entries
-        .iter_mut()
-        .filter(|entry| entry["operation"] == "Update")
-    {
-        remove(&mut entry["fieldsV1"], &BUNDLE);
+    let all = entries.iter_mut();
+    for entry in all.filter(|entry| entry["operation"] == "Update") {
+        object::take_fields(&mut entry["fieldsV1"], &BUNDLE);
     }
-    entries.retain(|entry| {
-        entry["fieldsV1"]
-            .as_object()
-            .is_none_or(|fields| !fields.is_empty())
-    });
-}
-
-/// Removes the path, and parents that become empty.
-fn remove(fields: &mut Value, path: &[&str]) {
-    let (Some(fields), [first, rest @ ..]) = (fields.as_object_mut(), path) else {
-        return;
-    };
-    let Some(inner) = fields.get_mut(*first) else {
-        return;
-    };
-    remove(inner, rest);
-    if rest.is_empty() || inner.as_object().is_some_and(|inner| inner.is_empty()) {
-        fields.remove(*first);
-    }
+    entries.retain(|entry| entry["fieldsV1"] != json!({}));
 }
 
 impl Place {
@@ -204,7 +193,7 @@ impl Place {
     /// without a conversion to this server stays as it is.
     fn convert(&self, definition: &mut Value, bundle: Value) {
         if let Self::Local { url, operator } = self {
-            local::remember(definition, operator);
+            remember(definition, operator);
             let config = json!({ "url": format!("{url}{CONVERT}"), "caBundle": bundle });
             let webhook = json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });
             definition["spec"]["conversion"] = json!({ "strategy": "Webhook", "webhook": webhook });
@@ -217,6 +206,175 @@ impl Place {
             self.lead(config, &bundle);
         }
     }
+}
+
+/// Label with the name of the operator.
+const LABEL: &str = "memcached-sdk/local-webhooks";
+/// Annotation with the previous conversion of a CRD.
+const BEFORE: &str = "memcached-sdk/conversion-before";
+
+/// Access of one operator to an API server on this host.
+pub(super) struct Local {
+    client: Client,
+    operator: String,
+}
+
+/// A configuration to apply, without the authority.
+pub(super) struct Configuration {
+    resource: ApiResource,
+    name: String,
+    manifest: Value,
+}
+
+impl Local {
+    pub(super) fn new(client: Client, operator: String) -> Self {
+        Self { client, operator }
+    }
+
+    /// Returns the configurations from a file of `generate`, for the paths that are served at this URL. The webhooks of
+    /// a confined operator cover only its namespaces.
+    pub(super) fn configurations(
+        &self,
+        file: &Path,
+        url: &str,
+        paths: &BTreeSet<String>,
+        namespaces: &[String],
+    ) -> io::Result<Vec<Configuration>> {
+        let failed = |kind, error: &dyn std::fmt::Display| {
+            let text = format!("can't read `{}`: {error}", file.display());
+            io::Error::new(kind, text)
+        };
+        let text = std::fs::read_to_string(file).map_err(|error| failed(error.kind(), &error))?;
+        let manifests = serde_saphyr::from_multiple::<Value>(&text);
+        let manifests = manifests.map_err(|error| failed(ErrorKind::InvalidData, &error))?;
+        let mut configurations = Vec::new();
+        for mut manifest in manifests {
+            let resource = match manifest["kind"].as_str() {
+                Some("MutatingWebhookConfiguration") => {
+                    ApiResource::erase::<MutatingWebhookConfiguration>(&())
+                }
+                Some("ValidatingWebhookConfiguration") => {
+                    ApiResource::erase::<ValidatingWebhookConfiguration>(&())
+                }
+                _ => continue,
+            };
+            let mut webhooks = match manifest["webhooks"].take() {
+                Value::Array(webhooks) => webhooks,
+                _ => Vec::new(),
+            };
+            webhooks.retain_mut(|webhook| {
+                let config = &mut webhook["clientConfig"];
+                let path = config["service"]["path"].as_str().unwrap_or_default();
+                let served = paths.contains(path);
+                *config = json!({ "url": format!("{url}{path}") });
+                confine(webhook, namespaces);
+                served
+            });
+            if webhooks.is_empty() {
+                continue;
+            }
+            let given = manifest["metadata"]["name"].as_str().unwrap_or_default();
+            let name = format!("{}-local-{given}", self.operator);
+            manifest["metadata"]["name"] = json!(name);
+            manifest["metadata"]["labels"][LABEL] = json!(self.operator);
+            manifest["webhooks"] = Value::Array(webhooks);
+            configurations.push(Configuration {
+                resource,
+                name,
+                manifest,
+            });
+        }
+        Ok(configurations)
+    }
+
+    pub(super) async fn apply(
+        &self,
+        configuration: &Configuration,
+        authorities: &str,
+    ) -> kube::Result<()> {
+        let Configuration {
+            resource,
+            name,
+            manifest,
+        } = configuration;
+        let mut manifest = manifest.clone();
+        for webhook in manifest["webhooks"].as_array_mut().into_iter().flatten() {
+            webhook["clientConfig"]["caBundle"] =
+                json!(ByteString(authorities.as_bytes().to_vec()));
+        }
+        let api = Api::<DynamicObject>::all_with(self.client.clone(), resource);
+        let parameters = PatchParams::apply(&self.operator).force();
+        api.patch(name, &parameters, &Patch::Apply(manifest))
+            .await
+            .map(drop)
+    }
+
+    /// Removes everything that this operator created, and restores the previous conversion of CRDs.
+    pub(super) async fn clear(&self) -> kube::Result<()> {
+        let ours = ListParams::default().labels(&format!("{LABEL}={}", self.operator));
+        let delete = DeleteParams::default();
+        Api::<MutatingWebhookConfiguration>::all(self.client.clone())
+            .delete_collection(&delete, &ours)
+            .await?;
+        Api::<ValidatingWebhookConfiguration>::all(self.client.clone())
+            .delete_collection(&delete, &ours)
+            .await?;
+        let resource = ApiResource::erase::<CustomResourceDefinition>(&());
+        let api = Api::<DynamicObject>::all_with(self.client.clone(), &resource);
+        for mut definition in api.list(&ours).await? {
+            let before = forget(&mut definition);
+            definition.data["spec"]["conversion"] = before;
+            let name = definition.metadata.name.clone().unwrap_or_default();
+            api.replace(&name, &PostParams::default(), &definition)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+/// Replaces the namespaces in a selector that `generate` wrote; it writes them first.
+pub(super) fn confine(webhook: &mut Value, namespaces: &[String]) {
+    let first = webhook.pointer_mut("/namespaceSelector/matchExpressions/0");
+    if let Some(first) = first
+        && !namespaces.is_empty()
+        && first["key"] == "kubernetes.io/metadata.name"
+        && first["operator"] == "In"
+    {
+        first["values"] = json!(namespaces);
+    }
+}
+
+/// Records the operator and the previous conversion in a CRD.
+pub(super) fn remember(definition: &mut Value, operator: &str) {
+    let conversion = definition["spec"]["conversion"].to_string();
+    let metadata = &mut definition["metadata"];
+    metadata["labels"][LABEL] = json!(operator);
+    if metadata["annotations"][BEFORE].is_null() {
+        metadata["annotations"][BEFORE] = json!(conversion);
+    }
+}
+
+/// Removes the records from a CRD. Returns the previous conversion.
+fn forget(definition: &mut DynamicObject) -> Value {
+    let metadata = &mut definition.metadata;
+    let labels = metadata.labels.as_mut();
+    labels.and_then(|labels| labels.remove(LABEL));
+    let annotations = metadata.annotations.as_mut();
+    let before = annotations.and_then(|annotations| annotations.remove(BEFORE));
+    let before = before.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    before
+        .filter(Value::is_object)
+        .unwrap_or_else(|| json!({ "strategy": "None" }))
+}
+
+/// Returns true if a server, as host with or without port, is on this host.
+pub(super) fn is_here(server: &str) -> bool {
+    let host = match server.rsplit_once(':') {
+        Some((host, port)) if port.parse::<u16>().is_ok() => host,
+        _ => server,
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|host| host.is_loopback())
 }
 
 #[cfg(test)]

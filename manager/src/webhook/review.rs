@@ -12,8 +12,7 @@ use serde_json::Value;
 
 use super::admission::{Defaulting, Operation, Request, Validating};
 use super::denied::{Denied, Warnings};
-use super::lenient::{self, Undecodable};
-use super::merge;
+use super::typed::{self, Undecodable};
 use crate::object::Object;
 
 /// The body of the answer. An error is the text for status 400, if the request was not a review.
@@ -50,13 +49,13 @@ fn changed<C, K: Defaulting<C>>(
     request: &Request<C>,
 ) -> Result<Option<(Value, Value)>, Denied> {
     let object = json(object)?;
-    let Ok(mut typed) = lenient::decode::<K>(&object) else {
+    let Ok(mut typed) = typed::decode::<K>(&object) else {
         return Ok(None);
     };
     let before = json(&typed)?;
     typed.default(request)?;
     let mut desired = object.clone();
-    merge::carry(&mut desired, &before, &json(&typed)?);
+    typed::carry(&mut desired, &before, &json(&typed)?);
     Ok(Some((object, desired)))
 }
 
@@ -94,20 +93,20 @@ where
                 // Only the status can change here, and the schema limits it.
                 Err(_) if review.sub_resource.as_deref() == Some("status") => {
                     let mut object = some(review.object.as_ref())?;
-                    match lenient::decode_filled::<K>(&mut object) {
+                    match typed::decode_filled::<K>(&mut object) {
                         Ok(new) => new,
                         Err(error) => return Ok(vec![unchecked(review, "status", &error)]),
                     }
                 }
                 new => new?,
             };
-            match lenient::decode_filled(&mut before) {
+            match typed::decode_filled(&mut before) {
                 Ok(old) => new.validate_update(&old, request).await,
                 // The old object cannot be compared.
                 Err(_) => new.validate_create(request).await,
             }
         }
-        Operation::Delete => match lenient::decode_filled::<K>(&mut old(review)?) {
+        Operation::Delete => match typed::decode_filled::<K>(&mut old(review)?) {
             Ok(old) => old.validate_delete(request).await,
             Err(error) => Ok(vec![unchecked(review, "deletion", &error)]),
         },
@@ -117,7 +116,7 @@ where
 
 fn new<K: Object>(review: &AdmissionRequest<DynamicObject>) -> Result<K, Denied> {
     let object = some(review.object.as_ref())?;
-    lenient::decode(&object).map_err(|error| error.denied(&object))
+    typed::decode(&object).map_err(|error| error.denied(&object))
 }
 
 fn old(review: &AdmissionRequest<DynamicObject>) -> Result<Value, Denied> {

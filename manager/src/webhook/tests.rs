@@ -24,10 +24,9 @@ use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 
 use self::reviews::{Random, mutate};
-use super::metrics::Metrics;
 use super::serving::Serving;
 use super::*;
-use crate::http::server::Answer;
+use crate::http::Answer;
 
 struct Context(&'static str);
 
@@ -92,7 +91,7 @@ fn served(registered: Registered) -> (Serving, Registry) {
     let mut registry = Registry::default();
     let serving = Serving {
         handlers: registered.handlers(),
-        metrics: Metrics::new(&mut registry),
+        metrics: WebhookMetrics::new(&mut registry),
         budget: Arc::new(Semaphore::new(BUDGET)),
     };
     (serving, registry)

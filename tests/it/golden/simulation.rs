@@ -12,10 +12,6 @@ mod gate;
 #[path = "../../../manager/src/election/lease.rs"]
 #[allow(dead_code)]
 mod lease;
-#[rustfmt::skip]
-#[path = "../../../manager/src/election/patience.rs"]
-#[allow(dead_code)]
-mod patience;
 mod server;
 mod world;
 
@@ -120,7 +116,7 @@ mod elector {
     use std::time::Duration;
 
     use super::gate::Gate;
-    use super::lease::{Answer, Elector, Now, Record, Step, Timing};
+    use super::lease::{LeaseAnswer, LeaseElector, LeaseStep, Now, Record, Timing};
 
     const TIMING: Timing = Timing {
         lease_duration: Duration::from_secs(15),
@@ -132,53 +128,53 @@ mod elector {
         Now { boot: Duration::from_secs(seconds), wall: Duration::from_secs(1_000 + seconds) }
     }
 
-    fn elector() -> (Elector, Arc<Gate>) {
+    fn elector() -> (LeaseElector, Arc<Gate>) {
         let gate = Arc::new(Gate::shut());
-        (Elector::new("me".to_owned(), TIMING, gate.clone(), 1), gate)
+        (LeaseElector::new("me".to_owned(), TIMING, gate.clone(), 1), gate)
     }
 
     fn held_by(holder: &str) -> Record {
         Record { holder: holder.to_owned(), lease_duration: TIMING.lease_duration, ..Record::default() }
     }
 
-    fn read(elector: &mut Elector, now: u64, version: &str, holder: &str) {
-        elector.answer(at(now), Answer::Record(version.to_owned(), held_by(holder)));
+    fn read(elector: &mut LeaseElector, now: u64, version: &str, holder: &str) {
+        elector.answer(at(now), LeaseAnswer::Record(version.to_owned(), held_by(holder)));
     }
 
     #[test]
     fn the_first_creates_renews_and_gives_back() {
         let (mut elector, gate) = elector();
-        assert_eq!(elector.next(at(1)), Step::Read);
-        elector.answer(at(1), Answer::Absent);
-        let Step::Create(record) = elector.next(at(2)) else { panic!() };
+        assert_eq!(elector.next(at(1)), LeaseStep::Read);
+        elector.answer(at(1), LeaseAnswer::Absent);
+        let LeaseStep::Create(record) = elector.next(at(2)) else { panic!() };
         assert_eq!((record.holder.as_str(), record.transitions), ("me", 0));
-        elector.answer(at(5), Answer::Record("1".to_owned(), record));
+        elector.answer(at(5), LeaseAnswer::Record("1".to_owned(), record));
         // The deadline counts from the start of the write, not from the answer.
         assert_eq!(gate.until(), Duration::from_secs(12));
-        let Step::Update(version, record) = elector.next(at(6)) else { panic!() };
+        let LeaseStep::Update(version, record) = elector.next(at(6)) else { panic!() };
         assert_eq!((version.as_str(), record.acquired, record.transitions), ("1", at(2).wall, 0));
-        elector.answer(at(6), Answer::Record("2".to_owned(), record));
-        assert_eq!(elector.next(at(6)), Step::Wait(Duration::from_secs(2)));
+        elector.answer(at(6), LeaseAnswer::Record("2".to_owned(), record));
+        assert_eq!(elector.next(at(6)), LeaseStep::Wait(Duration::from_secs(2)));
 
         elector.release();
         assert!(!gate.lets_pass(at(7).boot));
-        let Step::Update(version, record) = elector.next(at(7)) else { panic!() };
+        let LeaseStep::Update(version, record) = elector.next(at(7)) else { panic!() };
         assert_eq!((version.as_str(), record.holder.as_str()), ("2", ""));
-        elector.answer(at(7), Answer::Record("3".to_owned(), record));
-        assert_eq!(elector.next(at(7)), Step::Released);
+        elector.answer(at(7), LeaseAnswer::Record("3".to_owned(), record));
+        assert_eq!(elector.next(at(7)), LeaseStep::Released);
     }
 
     #[test]
     fn takes_over_when_the_record_has_not_changed_for_its_duration() {
         let (mut elector, _) = elector();
         for (now, version) in [(0, "1"), (10, "1"), (14, "2"), (28, "2")] {
-            assert_eq!(elector.next(at(now)), Step::Read);
+            assert_eq!(elector.next(at(now)), LeaseStep::Read);
             read(&mut elector, now, version, "other");
-            assert!(matches!(elector.next(at(now)), Step::Wait(_)), "at {now}");
+            assert!(matches!(elector.next(at(now)), LeaseStep::Wait(_)), "at {now}");
         }
-        assert_eq!(elector.next(at(31)), Step::Read);
+        assert_eq!(elector.next(at(31)), LeaseStep::Read);
         read(&mut elector, 31, "2", "other");
-        let Step::Update(version, record) = elector.next(at(31)) else { panic!() };
+        let LeaseStep::Update(version, record) = elector.next(at(31)) else { panic!() };
         assert_eq!((version.as_str(), record.holder.as_str(), record.transitions), ("2", "me", 1));
     }
 
@@ -186,22 +182,22 @@ mod elector {
     fn a_deleted_record_may_have_been_renewed_until_then() {
         for holder in ["other", ""] {
             let (mut elector, _) = elector();
-            assert_eq!(elector.next(at(0)), Step::Read);
+            assert_eq!(elector.next(at(0)), LeaseStep::Read);
             read(&mut elector, 0, "1", "other");
             if holder.is_empty() {
-                assert_eq!(elector.next(at(3)), Step::Read);
+                assert_eq!(elector.next(at(3)), LeaseStep::Read);
                 read(&mut elector, 3, "2", holder);
-                assert!(matches!(elector.next(at(3)), Step::Update(..)));
-                elector.answer(at(3), Answer::Conflict);
+                assert!(matches!(elector.next(at(3)), LeaseStep::Update(..)));
+                elector.answer(at(3), LeaseAnswer::Conflict);
             }
             for now in [9, 14, 23] {
-                assert_eq!(elector.next(at(now)), Step::Read);
-                elector.answer(at(now), Answer::Absent);
-                assert!(matches!(elector.next(at(now)), Step::Wait(_)), "at {now}");
+                assert_eq!(elector.next(at(now)), LeaseStep::Read);
+                elector.answer(at(now), LeaseAnswer::Absent);
+                assert!(matches!(elector.next(at(now)), LeaseStep::Wait(_)), "at {now}");
             }
-            assert_eq!(elector.next(at(26)), Step::Read);
-            elector.answer(at(26), Answer::Absent);
-            let Step::Create(record) = elector.next(at(26)) else { panic!("still waits") };
+            assert_eq!(elector.next(at(26)), LeaseStep::Read);
+            elector.answer(at(26), LeaseAnswer::Absent);
+            let LeaseStep::Create(record) = elector.next(at(26)) else { panic!("still waits") };
             assert_eq!(record.transitions, 1);
         }
     }
@@ -210,19 +206,19 @@ mod elector {
     fn the_leader_makes_a_deleted_record_anew_only_while_nobody_else_can_lead() {
         for (noticed, at_once) in [(4, true), (14, false)] {
             let (mut elector, gate) = elector();
-            assert_eq!(elector.next(at(0)), Step::Read);
-            elector.answer(at(0), Answer::Absent);
-            let Step::Create(record) = elector.next(at(0)) else { panic!() };
-            elector.answer(at(0), Answer::Record("1".to_owned(), record));
-            assert!(matches!(elector.next(at(3)), Step::Update(..)));
-            elector.answer(at(3), Answer::Failed);
-            assert_eq!(elector.next(at(noticed + 2)), Step::Read);
-            elector.answer(at(noticed + 2), Answer::Absent);
+            assert_eq!(elector.next(at(0)), LeaseStep::Read);
+            elector.answer(at(0), LeaseAnswer::Absent);
+            let LeaseStep::Create(record) = elector.next(at(0)) else { panic!() };
+            elector.answer(at(0), LeaseAnswer::Record("1".to_owned(), record));
+            assert!(matches!(elector.next(at(3)), LeaseStep::Update(..)));
+            elector.answer(at(3), LeaseAnswer::Failed);
+            assert_eq!(elector.next(at(noticed + 2)), LeaseStep::Read);
+            elector.answer(at(noticed + 2), LeaseAnswer::Absent);
             assert!(!gate.lets_pass(at(noticed + 2).boot));
             let next = elector.next(at(noticed + 2));
-            assert_eq!(matches!(next, Step::Create(_)), at_once, "{next:?}");
+            assert_eq!(matches!(next, LeaseStep::Create(_)), at_once, "{next:?}");
             if !at_once {
-                assert_eq!(elector.next(at(noticed + 5)), Step::Read);
+                assert_eq!(elector.next(at(noticed + 5)), LeaseStep::Read);
             }
         }
     }
@@ -230,31 +226,31 @@ mod elector {
     #[test]
     fn another_holder_shuts_the_gate_at_once_and_we_contend_again() {
         let (mut elector, gate) = elector();
-        assert_eq!(elector.next(at(0)), Step::Read);
-        elector.answer(at(0), Answer::Absent);
-        let Step::Create(record) = elector.next(at(0)) else { panic!() };
-        elector.answer(at(0), Answer::Record("1".to_owned(), record));
-        assert!(matches!(elector.next(at(2)), Step::Update(..)));
-        elector.answer(at(2), Answer::Conflict);
+        assert_eq!(elector.next(at(0)), LeaseStep::Read);
+        elector.answer(at(0), LeaseAnswer::Absent);
+        let LeaseStep::Create(record) = elector.next(at(0)) else { panic!() };
+        elector.answer(at(0), LeaseAnswer::Record("1".to_owned(), record));
+        assert!(matches!(elector.next(at(2)), LeaseStep::Update(..)));
+        elector.answer(at(2), LeaseAnswer::Conflict);
         assert!(gate.lets_pass(at(3).boot));
-        assert_eq!(elector.next(at(3)), Step::Read);
+        assert_eq!(elector.next(at(3)), LeaseStep::Read);
         read(&mut elector, 3, "2", "other");
         assert!(!gate.lets_pass(at(3).boot));
-        assert_eq!(elector.next(at(19)), Step::Read);
+        assert_eq!(elector.next(at(19)), LeaseStep::Read);
         read(&mut elector, 19, "2", "other");
-        assert!(matches!(elector.next(at(19)), Step::Update(..)));
+        assert!(matches!(elector.next(at(19)), LeaseStep::Update(..)));
     }
 
     #[test]
     fn who_does_not_hold_it_releases_nothing() {
         let (mut elector, _) = elector();
-        assert_eq!(elector.next(at(0)), Step::Read);
+        assert_eq!(elector.next(at(0)), LeaseStep::Read);
         // Stop while the other holder's Lease is expired and the takeover is due.
         read(&mut elector, 0, "1", "other");
-        assert_eq!(elector.next(at(16)), Step::Read);
+        assert_eq!(elector.next(at(16)), LeaseStep::Read);
         read(&mut elector, 16, "1", "other");
         elector.release();
-        assert_eq!(elector.next(at(16)), Step::Released);
+        assert_eq!(elector.next(at(16)), LeaseStep::Released);
     }
 
     #[test]

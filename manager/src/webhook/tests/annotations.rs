@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::kinds::{Thing, v1alpha1, v1beta1, v2alpha1};
 use crate::webhook::conversion::Conversions;
-use crate::webhook::schema;
+use crate::webhook::lens::{schema_of, violations};
 
 type Checked = Result<(), String>;
 
@@ -33,7 +33,7 @@ impl Version {
         };
         Self {
             name,
-            schema: schema::of::<K>(),
+            schema: schema_of::<K>(),
             typed,
         }
     }
@@ -41,7 +41,7 @@ impl Version {
     /// Returns an error if an object does not fit the type and the schema.
     fn fits(&self, object: &Value) -> Checked {
         (self.typed)(object)?;
-        match schema::violations(&self.schema, object) {
+        match violations(&self.schema, object) {
             refused if refused.is_empty() => Ok(()),
             refused => Err(format!("the schema refuses {refused:?}")),
         }

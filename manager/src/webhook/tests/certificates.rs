@@ -13,11 +13,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::http::certificate::Certificate;
-use crate::webhook::keeper::{Keeper, Progress};
-use crate::webhook::local::{confine, is_here};
-use crate::webhook::pair::{Pair, split};
+use crate::webhook::keeper::{Keeper, KeeperProgress};
+use crate::webhook::pair::{CertificateRules, Data, Pair, split};
 use crate::webhook::publish::{Place, Target};
-use crate::webhook::secret::{Data, Rules};
+use crate::webhook::publish::{confine, is_here};
 
 const LIFE: Duration = Duration::from_secs(1200);
 pub(super) const SECRET: &str = "/api/v1/namespaces/default/secrets/cert";
@@ -196,7 +195,7 @@ pub(super) fn server() -> Server {
 /// A replica with the clock of tokio.
 pub(super) struct Replica {
     keeper: Keeper,
-    progress: Progress,
+    progress: KeeperProgress,
     pub(super) certificate: Arc<Certificate>,
 }
 
@@ -221,7 +220,7 @@ impl Replica {
             published: Arc::default(),
             clock: Box::new(move || begin + started.elapsed()),
         };
-        let mut progress = Progress::default();
+        let mut progress = KeeperProgress::default();
         let certificate = keeper.first(&mut progress).await;
         let mut replica = Self {
             keeper,
@@ -239,8 +238,8 @@ impl Replica {
     }
 }
 
-fn rules() -> Rules {
-    Rules {
+fn rules() -> CertificateRules {
+    CertificateRules {
         names: vec!["svc.default.svc".to_owned()],
         life: LIFE,
     }
@@ -527,7 +526,7 @@ async fn an_api_server_on_this_host_needs_no_service() {
         url: "https://127.0.0.1:9443".to_owned(),
         operator: "op".to_owned(),
     };
-    replica.progress = Progress::default();
+    replica.progress = KeeperProgress::default();
     server.0.lock().unwrap().objects.remove(SECRET);
     let before = server.get(DEFINITION)["spec"]["conversion"].to_string();
     for _ in 0..2 {

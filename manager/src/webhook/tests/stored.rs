@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::kinds::Thing;
 use super::{ask, post, review, served};
-use crate::webhook::lenient::{decode, decode_filled};
 use crate::webhook::serving::Serving;
+use crate::webhook::typed::{decode, decode_filled};
 use crate::webhook::{
     Defaulting, Denied, FieldErrors, Registered, Request, Validating, Warnings, Webhooks,
 };

@@ -1,6 +1,6 @@
 //! An API server with one Lease.
 
-use super::lease::{Answer, Record, Step};
+use super::lease::{LeaseAnswer, LeaseStep, Record};
 
 pub(super) struct Server {
     version: u64,
@@ -15,20 +15,22 @@ impl Server {
         Self { version: 0, record: None, blind, conflicts: 0 }
     }
 
-    pub(super) fn serve(&mut self, request: Step) -> Answer {
+    pub(super) fn serve(&mut self, request: LeaseStep) -> LeaseAnswer {
         match request {
-            Step::Read => match &self.record {
-                Some(record) => Answer::Record(self.version.to_string(), record.clone()),
-                None => Answer::Absent,
+            LeaseStep::Read => match &self.record {
+                Some(record) => LeaseAnswer::Record(self.version.to_string(), record.clone()),
+                None => LeaseAnswer::Absent,
             },
-            Step::Create(record) if self.record.is_none() || self.blind => self.store(record),
-            Step::Update(version, record) if version == self.version.to_string() || self.blind => self.store(record),
-            Step::Update(..) if self.record.is_none() => Answer::Absent,
-            Step::Create(_) | Step::Update(..) => {
-                self.conflicts += 1;
-                Answer::Conflict
+            LeaseStep::Create(record) if self.record.is_none() || self.blind => self.store(record),
+            LeaseStep::Update(version, record) if version == self.version.to_string() || self.blind => {
+                self.store(record)
             }
-            Step::Wait(_) | Step::Released => unreachable!("not a request"),
+            LeaseStep::Update(..) if self.record.is_none() => LeaseAnswer::Absent,
+            LeaseStep::Create(_) | LeaseStep::Update(..) => {
+                self.conflicts += 1;
+                LeaseAnswer::Conflict
+            }
+            LeaseStep::Wait(_) | LeaseStep::Released => unreachable!("not a request"),
         }
     }
 
@@ -54,9 +56,9 @@ impl Server {
         self.record.as_ref().map_or(0, |record| record.transitions)
     }
 
-    fn store(&mut self, record: Record) -> Answer {
+    fn store(&mut self, record: Record) -> LeaseAnswer {
         self.version += 1;
         self.record = Some(record.clone());
-        Answer::Record(self.version.to_string(), record)
+        LeaseAnswer::Record(self.version.to_string(), record)
     }
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::gate::Gate;
-use super::lease::{Answer, Elector, Now, Record, Step, Timing};
-use super::patience::Patience;
+use super::gate::{Gate, Patience};
+use super::lease::{LeaseAnswer, LeaseElector, LeaseStep, Now, Record, Timing};
 use super::server::Server;
 use crate::random::Random;
 
@@ -68,9 +67,9 @@ enum Event {
     /// Wakes a process if `epoch` is current.
     Wake { process: usize, epoch: u64 },
     /// A request reaches the server; the answer may get lost.
-    Arrive { process: usize, request: u64, step: Step, answered: bool },
+    Arrive { process: usize, request: u64, step: LeaseStep, answered: bool },
     /// An answer, or its timeout.
-    Answer { process: usize, request: u64, answer: Answer },
+    Answer { process: usize, request: u64, answer: LeaseAnswer },
     /// A reconcile writes.
     Write { process: usize },
     /// A write that passed the gate reaches the server.
@@ -90,7 +89,7 @@ enum Found {
 struct Process {
     index: usize,
     identity: String,
-    elector: Elector,
+    elector: LeaseElector,
     gate: Arc<Gate>,
     /// The pending request.
     waiting: Option<u64>,
@@ -328,14 +327,14 @@ impl World {
             process.elector.release();
         }
         if process.stopping && self.bug == Some(Bug::ReleaseByNonHolder) {
-            return self.send(index, Step::Read);
+            return self.send(index, LeaseStep::Read);
         }
         match process.elector.next(now) {
-            Step::Wait(pause) => {
+            LeaseStep::Wait(pause) => {
                 let pause = pause * 100 / process.clock.percent + Duration::from_nanos(1);
                 self.wake(index, pause);
             }
-            Step::Released => {
+            LeaseStep::Released => {
                 self.report.released += 1;
                 self.end(index);
             }
@@ -343,33 +342,33 @@ impl World {
         }
     }
 
-    fn answer(&mut self, index: usize, answer: Answer) {
+    fn answer(&mut self, index: usize, answer: LeaseAnswer) {
         let now = self.clock(&self.processes[index]);
         if self.processes[index].stopping && self.bug == Some(Bug::ReleaseByNonHolder) {
-            if let Answer::Record(version, record) = answer
+            if let LeaseAnswer::Record(version, record) = answer
                 && !record.holder.is_empty()
             {
-                self.send(index, Step::Update(version, Record { holder: String::new(), ..record }));
+                self.send(index, LeaseStep::Update(version, Record { holder: String::new(), ..record }));
             }
             return self.end(index);
         }
         let before = self.passes(&self.processes[index]);
         let answer = match answer {
-            Answer::Record(version, record)
+            LeaseAnswer::Record(version, record)
                 if self.bug == Some(Bug::TrustsRenewTime) && record.renewed + record.lease_duration < now.wall =>
             {
-                Answer::Record(version, Record { holder: String::new(), ..record })
+                LeaseAnswer::Record(version, Record { holder: String::new(), ..record })
             }
             answer => answer,
         };
         let process = &mut self.processes[index];
         process.found = match (process.found, &answer) {
-            (Found::Unasked, Answer::Record(..)) => Found::Record,
-            (Found::Unasked, Answer::Absent) => Found::Nothing,
+            (Found::Unasked, LeaseAnswer::Record(..)) => Found::Record,
+            (Found::Unasked, LeaseAnswer::Absent) => Found::Nothing,
             (found, _) => found,
         };
         // A late renewal may open the gate again; only a takeover counts here.
-        let takes = matches!(&answer, Answer::Record(_, record) if record.acquired == record.renewed);
+        let takes = matches!(&answer, LeaseAnswer::Record(_, record) if record.acquired == record.renewed);
         process.elector.answer(now, answer);
         let after = self.passes(&self.processes[index]);
         let begins = after && !before;
@@ -380,20 +379,20 @@ impl World {
         self.drive(index);
     }
 
-    fn send(&mut self, process: usize, step: Step) {
+    fn send(&mut self, process: usize, step: LeaseStep) {
         self.sequence += 1;
         let request = self.sequence;
         self.processes[process].waiting = Some(request);
         let lost = self.processes[process].cut_off > self.now || self.trouble(3);
         if self.trouble(2) {
             let latency = self.latency();
-            self.after(latency, Event::Answer { process, request, answer: Answer::Failed });
+            self.after(latency, Event::Answer { process, request, answer: LeaseAnswer::Failed });
         } else if !lost {
             let answered = !self.trouble(3);
             let latency = self.latency();
             self.after(latency, Event::Arrive { process, request, step, answered });
         }
-        self.after(REQUEST_TIMEOUT, Event::Answer { process, request, answer: Answer::Failed });
+        self.after(REQUEST_TIMEOUT, Event::Answer { process, request, answer: LeaseAnswer::Failed });
     }
 
     fn fate(&mut self) {
@@ -470,7 +469,7 @@ impl Process {
         let identity = format!("{index}-{epoch}");
         let gate = Arc::new(Gate::shut());
         Self {
-            elector: Elector::new(identity.clone(), TIMING, gate.clone(), random.next()),
+            elector: LeaseElector::new(identity.clone(), TIMING, gate.clone(), random.next()),
             index,
             identity,
             gate,
