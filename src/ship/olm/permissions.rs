@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::csv::Permission;
+use super::csv::CsvPermission;
 use super::namespaces::{Scope, widened};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::ship::objects::{items, kind, name, namespace, shown, text};
@@ -13,9 +13,9 @@ use crate::ship::objects::{items, kind, name, namespace, shown, text};
 #[derive(Debug, Default)]
 pub(super) struct Split {
     /// The rules of each account in the namespaces of the operator.
-    pub(super) permissions: Vec<Permission>,
+    pub(super) permissions: Vec<CsvPermission>,
     /// The rules of each account in the whole cluster.
-    pub(super) cluster: Vec<Permission>,
+    pub(super) cluster: Vec<CsvPermission>,
     /// Objects without an account of the operator, or with other accounts as well.
     pub(super) rest: Vec<Value>,
     /// Findings about permissions whose scope differs from the manifests.
@@ -102,7 +102,7 @@ pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> 
     let gone: Vec<bool> = objects.iter().map(is_gone).collect();
     let list = |of: BTreeMap<String, Vec<Value>>| {
         let said = of.into_iter().filter(|(_, rules)| !rules.is_empty());
-        said.map(|(account, rules)| Permission { service_account_name: account, rules }).collect()
+        said.map(|(account, rules)| CsvPermission { service_account_name: account, rules }).collect()
     };
     let rest = objects.into_iter().zip(gone).filter(|(_, gone)| !gone).map(|(object, _)| object).collect();
     Split { permissions: list(of_namespaces), cluster: list(of_cluster), rest, found }
