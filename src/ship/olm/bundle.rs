@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::csv::{CsvPermission, Install, InstallDeployment, InstallSpec, RelatedImage, put};
+use super::csv::{Csv, CsvPermission, Install, InstallDeployment, InstallSpec, RelatedImage};
 use super::kinds::{CSV, GROUP, SUPPORTED};
 use super::namespaces::{self, InstallScope};
 use super::options::Options;
@@ -136,7 +137,7 @@ pub(crate) fn bundle(
     let mut csv = template(&sorted.csvs, base, &options.package)?;
     history(&mut csv, before, options)?;
 
-    let scope = InstallScope::new(&sorted.deployments, &csv);
+    let scope = InstallScope::new(&sorted.deployments, &csv.spec.install_modes);
     let (definitions, of_webhooks) = webhooks::definitions(
         &sorted.configurations,
         &sorted.crds,
@@ -174,16 +175,13 @@ pub(crate) fn bundle(
     found.extend(beside.clone().filter_map(named).collect());
     found.extend(beside.filter(|object| !scope.is_own(namespace(object))).map(moved).collect());
 
-    install(&mut csv, &sorted.deployments, permissions, cluster);
-    let spec = &mut csv["spec"];
-    let base_owned = items(&spec["customresourcedefinitions"]["owned"]).to_vec();
-    spec["customresourcedefinitions"]["owned"] = owned::owned(&sorted.crds, &base_owned).into();
-    put(spec, "webhookdefinitions", &definitions);
-    let images = images(&sorted.deployments, items(&spec["relatedImages"]), &mut found);
-    put(spec, "relatedImages", &images);
+    csv.spec.install = Some(install(&sorted.deployments, permissions, cluster));
+    csv.spec.definitions.owned = owned::owned(&sorted.crds, &csv.spec.definitions.owned);
+    csv.spec.webhookdefinitions = definitions;
+    csv.spec.related_images = images(&sorted.deployments, csv.spec.related_images, &mut found);
     annotate(&mut csv, &sorted, options, &mut found);
 
-    let manifests = manifests(&csv, &sorted, rest, options)?;
+    let manifests = manifests(&json!(csv), &sorted, rest, options)?;
     let annotations = metadata::annotations(options, &before.annotations, !sorted.tests.is_empty());
     let mut others = BTreeMap::from([(metadata::FILE.to_owned(), metadata::file(&annotations))]);
     let mut copied = vec!["manifests", "metadata"];
@@ -192,64 +190,67 @@ pub(crate) fn bundle(
         copied.push("tests/scorecard");
     }
     let dockerfile = metadata::dockerfile(&options.folder, &annotations, &copied);
-    Ok((Bundle { name: name(&csv).to_owned(), manifests, others, dockerfile }, found))
+    Ok((Bundle { name: csv.metadata.name, manifests, others, dockerfile }, found))
 }
 
 const TESTS: &str = "tests/scorecard/config.yaml";
 
 /// Returns the CSV with the fields of its author.
-fn template(csvs: &[Value], base: Option<Value>, package: &str) -> Result<Value, Problem> {
+fn template(csvs: &[Value], base: Option<Value>, package: &str) -> Result<Csv, Problem> {
     let prefix = format!("{package}.");
-    match (csvs.iter().find(|csv| name(csv).starts_with(&prefix)), csvs.first()) {
-        (Some(csv), _) => Ok(csv.clone()),
+    let csv = match (csvs.iter().find(|csv| name(csv).starts_with(&prefix)), csvs.first()) {
+        (Some(csv), _) => csv.clone(),
         (None, Some(other)) => {
             let problem = Problem::new(format!(
-                "the manifests have {}, which does not belong to the package \
-                `{package}`",
+                "the manifests have {}, which does not belong to the package `{package}`",
                 shown(other)
             ));
-            Err(problem.help("pass the package with `--package`"))
+            return Err(problem.help("pass the package with `--package`"));
         }
-        (None, None) => Ok(base.unwrap_or_else(|| base::empty(package))),
-    }
+        (None, None) => base.unwrap_or_else(|| base::empty(package)),
+    };
+    serde_json::from_value(csv).map_err(|error| {
+        let problem = Problem::new(format!("the base of the CSV is not valid: {error}"));
+        problem.help("correct the type of this field in config/manifests/bases")
+    })
 }
 
 /// Sets the version and its upgrade edges. Values of the bundle on disk stay if it is the same version and no option says otherwise.
-fn history(csv: &mut Value, before: &Before, options: &Options) -> Result<(), Problem> {
-    let there = before.csv.as_ref();
-    if let Some(version) = options.version.as_deref().or_else(|| there?["spec"]["version"].as_str()) {
-        csv["metadata"]["name"] = format!("{}.v{version}", options.package).into();
-        csv["spec"]["version"] = version.into();
+fn history(csv: &mut Csv, before: &Before, options: &Options) -> Result<(), Problem> {
+    let there = before.csv.as_ref().map(Csv::deserialize).transpose().map_err(|error| {
+        let problem = Problem::new(format!("the CSV of the bundle is not valid: {error}"));
+        problem.help("correct the type of this field, or remove the file")
+    })?;
+    let version = there.as_ref().and_then(|there| there.spec.version.as_str());
+    if let Some(version) = options.version.as_deref().or(version) {
+        csv.metadata.name = format!("{}.v{version}", options.package);
+        csv.spec.version = version.into();
     }
     // A base without a release has version 0.0.0.
-    if options.version.is_none() && ["", "0.0.0"].contains(&text(&csv["spec"]["version"])) {
+    if options.version.is_none() && ["", "0.0.0"].contains(&text(&csv.spec.version)) {
         return Err(Problem::new("the bundle has no version").help("pass it with `--version`"));
     }
-    let same = there.filter(|there| there["spec"]["version"] == csv["spec"]["version"]);
-    for field in ["replaces", "skips"] {
-        if csv["spec"][field].is_null()
-            && let Some(kept) = same.map(|there| &there["spec"][field]).filter(|kept| !kept.is_null())
-        {
-            csv["spec"][field] = kept.clone();
+    let annotations = &mut csv.metadata.annotations;
+    annotations.retain(|_, value| !value.is_null());
+    if let Some(same) = there.filter(|there| there.spec.version == csv.spec.version) {
+        for (field, kept) in [(&mut csv.spec.replaces, same.spec.replaces), (&mut csv.spec.skips, same.spec.skips)] {
+            if field.is_null() {
+                *field = kept;
+            }
+        }
+        let mut kept = same.metadata.annotations;
+        if let Some(created) = kept.remove(CREATED_AT).filter(Value::is_string) {
+            annotations.insert(CREATED_AT.to_owned(), created);
+        }
+        if let Some(range) = kept.remove(SKIP_RANGE).filter(Value::is_string) {
+            annotations.entry(SKIP_RANGE.to_owned()).or_insert(range);
         }
     }
     if let Some(replaces) = &options.replaces {
-        csv["spec"]["replaces"] = replaces.as_str().into();
+        csv.spec.replaces = replaces.as_str().into();
     }
-    let annotations = same.map_or(&Value::Null, |there| &there["metadata"]["annotations"]);
-    let created = options.created_at.as_deref().or(annotations[CREATED_AT].as_str());
-    let of_csv = &mut csv["metadata"]["annotations"];
-    if let Some(created) = created {
-        of_csv[CREATED_AT] = created.into();
-    }
-    if let (true, Some(kept)) = (of_csv[SKIP_RANGE].is_null(), annotations[SKIP_RANGE].as_str()) {
-        of_csv[SKIP_RANGE] = kept.into();
-    }
-    if let Some(annotations) = of_csv.as_object_mut() {
-        annotations.retain(|_, value| !value.is_null());
-    }
-    if let Some(spec) = csv["spec"].as_object_mut() {
-        spec.retain(|key, value| !value.is_null() || !["replaces", "skips"].contains(&key.as_str()));
+    if let Some(created) = &options.created_at {
+        annotations.insert(CREATED_AT.to_owned(), created.as_str().into());
     }
     Ok(())
 }
@@ -305,8 +306,8 @@ fn moved(object: &Value) -> Diagnostic {
         .help("leave it out of config/manifests if it is not needed there, and document that the user must create it")
 }
 
-/// Sets the install strategy: Deployments and permissions.
-fn install(csv: &mut Value, deployments: &[Value], permissions: Vec<CsvPermission>, cluster: Vec<CsvPermission>) {
+/// Returns the install strategy: Deployments and permissions.
+fn install(deployments: &[Value], permissions: Vec<CsvPermission>, cluster: Vec<CsvPermission>) -> Install {
     let deployment = |deployment: &Value| InstallDeployment {
         name: name(deployment).to_owned(),
         label: deployment["metadata"]["labels"].clone(),
@@ -315,15 +316,12 @@ fn install(csv: &mut Value, deployments: &[Value], permissions: Vec<CsvPermissio
     let mut deployments: Vec<InstallDeployment> = deployments.iter().map(deployment).collect();
     deployments.sort_by(|a, b| a.name.cmp(&b.name));
     let spec = InstallSpec { deployments, permissions, cluster_permissions: cluster };
-    csv["spec"]["install"] = json!(Install { strategy: "deployment", spec });
+    Install { strategy: "deployment", spec }
 }
 
 /// Lists all images, so that they can be mirrored: images of the author, of the pods, and of the variables `RELATED_IMAGE_…` and
 /// `…_IMAGE`, which `create api --image` writes.
-fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec<RelatedImage> {
-    let of_base =
-        |image: &Value| RelatedImage { name: text(&image["name"]).to_owned(), image: text(&image["image"]).to_owned() };
-    let mut named: Vec<RelatedImage> = base.iter().map(of_base).collect();
+fn images(deployments: &[Value], mut named: Vec<RelatedImage>, found: &mut Diagnostics) -> Vec<RelatedImage> {
     let mut add = |name: String, prefix: &str, image: &str| {
         if named.iter().any(|other| other.image == image) {
             return;
@@ -359,32 +357,29 @@ fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec
     named
 }
 
-fn annotate(csv: &mut Value, sorted: &Sorted, options: &Options, found: &mut Diagnostics) {
+fn annotate(csv: &mut Csv, sorted: &Sorted, options: &Options, found: &mut Diagnostics) {
     let image = manager::deployment(&sorted.deployments).and_then(|deployment| {
         let container = manager::container(deployment)?;
         Ok(pod(deployment)["containers"][container]["image"].clone())
     });
     let examples = serde_json::to_string_pretty(&sorted.samples).unwrap_or_default();
-    let annotations = &mut csv["metadata"]["annotations"];
-    annotations[EXAMPLES] = examples.into();
+    let annotations = &mut csv.metadata.annotations;
+    let mut set = |key: &str, value: Value| annotations.insert(key.to_owned(), value);
+    set(EXAMPLES, examples.into());
+    set(BUILDER, options.builder.as_str().into());
+    set(LAYOUT, options.layout.as_str().into());
     match image {
-        Ok(image) => annotations[IMAGE] = image,
-        Err(problem) if annotations[IMAGE].is_null() => {
+        Ok(image) => _ = set(IMAGE, image),
+        Err(problem) if !annotations.contains_key(IMAGE) => {
             let message = format!("`{IMAGE}` is missing: {problem}");
             found.push(Diagnostic::new(Code::BundleCsvField, message).help(problem.help.unwrap_or_default()));
         }
         Err(_) => {}
     }
-    annotations[BUILDER] = options.builder.as_str().into();
-    annotations[LAYOUT] = options.layout.as_str().into();
-    if let Some(annotations) = annotations.as_object_mut() {
-        annotations.retain(|_, value| !value.is_null());
-    }
-    if annotations["capabilities"].is_null() {
-        annotations["capabilities"] = "Basic Install".into();
-    }
-    if let (true, Some(namespace)) = (annotations[SUGGESTED_NAMESPACE].is_null(), sorted.namespaces.first()) {
-        annotations[SUGGESTED_NAMESPACE] = name(namespace).into();
+    annotations.retain(|_, value| !value.is_null());
+    annotations.entry("capabilities".to_owned()).or_insert_with(|| "Basic Install".into());
+    if let Some(namespace) = sorted.namespaces.first() {
+        annotations.entry(SUGGESTED_NAMESPACE.to_owned()).or_insert_with(|| name(namespace).into());
     }
 }
 

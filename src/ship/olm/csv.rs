@@ -1,9 +1,77 @@
-//! Parts of a `ClusterServiceVersion` that `generate bundle` writes completely.
+//! The fields of a `ClusterServiceVersion` that `generate bundle` sets.
 //!
-//! The author owns the rest of a CSV. It stays a [`Value`] with any fields.
+//! The author owns the rest of a CSV: each `rest` holds any fields.
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+/// A CSV.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Csv {
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) metadata: CsvMetadata,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) spec: CsvSpec,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+/// `metadata`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct CsvMetadata {
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) name: String,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) annotations: BTreeMap<String, Value>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+/// `spec`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CsvSpec {
+    #[serde(default)]
+    pub(super) version: Value,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(super) replaces: Value,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(super) skips: Value,
+    #[serde(default, deserialize_with = "ignored")]
+    pub(super) install: Option<Install>,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(super) install_modes: Value,
+    #[serde(rename = "customresourcedefinitions", default, deserialize_with = "or_default")]
+    pub(super) definitions: CsvDefinitions,
+    #[serde(default, deserialize_with = "ignored", skip_serializing_if = "Vec::is_empty")]
+    pub(super) webhookdefinitions: Vec<WebhookDefinition>,
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub(super) related_images: Vec<RelatedImage>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+/// `spec.customresourcedefinitions`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct CsvDefinitions {
+    #[serde(default, deserialize_with = "or_default")]
+    pub(super) owned: Vec<Value>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+/// Skips a field that is replaced. Otherwise `rest` would hold it.
+fn ignored<'de, D: Deserializer<'de>, T: Default>(from: D) -> Result<T, D::Error> {
+    IgnoredAny::deserialize(from).map(|_| T::default())
+}
+
+/// Reads `null` as the default, like a missing field.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
+}
 
 /// `spec.install`: Deployments, and the permissions of their accounts.
 #[derive(Debug, Serialize)]
@@ -43,7 +111,8 @@ pub(super) struct CsvPermission {
 }
 
 /// An item of `spec.relatedImages`.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct RelatedImage {
     pub(super) name: String,
     pub(super) image: String,
@@ -76,13 +145,4 @@ pub(super) struct WebhookServer {
     pub(super) target_port: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) webhook_path: Option<Value>,
-}
-
-/// Sets a list of an object, or removes it if it is empty.
-pub(super) fn put<T: Serialize>(object: &mut Value, field: &str, list: &[T]) {
-    if !list.is_empty() {
-        object[field] = json!(list);
-    } else if let Some(map) = object.as_object_mut() {
-        map.remove(field);
-    }
 }

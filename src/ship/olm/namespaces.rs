@@ -22,13 +22,13 @@ pub(super) struct InstallScope {
 
 impl InstallScope {
     /// The scope of Deployments, with the install modes of their CSV.
-    pub(super) fn new(deployments: &[Value], csv: &Value) -> Self {
+    pub(super) fn new(deployments: &[Value], modes: &Value) -> Self {
         let variables = deployments.iter().flat_map(containers).flat_map(|container| items(&container["env"]));
         let lists = variables.filter(|variable| variable["name"] == "WATCH_NAMESPACE").map(|one| text(&one["value"]));
         Self {
             own: deployments.iter().filter_map(home).map(str::to_owned).collect(),
             watched: lists.flat_map(|list| list.split(',')).map(str::trim).map(str::to_owned).collect(),
-            everywhere: is_everywhere(csv),
+            everywhere: is_everywhere(modes),
         }
     }
 
@@ -43,9 +43,9 @@ impl InstallScope {
     }
 }
 
-/// Returns true if OLM may install an operator for all namespaces.
-pub(super) fn is_everywhere(csv: &Value) -> bool {
-    items(&csv["spec"]["installModes"]).iter().any(|mode| mode["type"] == "AllNamespaces" && mode["supported"] == true)
+/// Returns true if OLM may install an operator with these install modes for all namespaces.
+pub(super) fn is_everywhere(modes: &Value) -> bool {
+    items(modes).iter().any(|mode| mode["type"] == "AllNamespaces" && mode["supported"] == true)
 }
 
 /// Reports accounts of a binding whose rules are not permissions of the CSV. `is_own` recognizes accounts of the operator.

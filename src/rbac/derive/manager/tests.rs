@@ -80,11 +80,11 @@ Manager::migrate_storage
   marker alone: K get;list;update
   body alone: kube::DynamicObject get;list;update
 Manager::new
-  doubt: `Client::send`: requests by their paths are not read
+  doubt: `Client::send`: requests by path are not analyzed
 Manager::objects
-  doubt: `Client::send`: requests by their paths are not read
+  doubt: `Client::send`: requests by path are not analyzed
 Manager::objects_with
-  doubt: `Client::send`: requests by their paths are not read
+  doubt: `Client::send`: requests by path are not analyzed
 Manager::run
   body alone: customresourcedefinitions.apiextensions.k8s.io update
   body alone: mutatingwebhookconfigurations.admissionregistration.k8s.io create;deletecollection
@@ -94,26 +94,26 @@ Manager::run_until
   body alone: mutatingwebhookconfigurations.admissionregistration.k8s.io create;deletecollection
   body alone: validatingwebhookconfigurations.admissionregistration.k8s.io create;deletecollection
 Manager::with_client
-  doubt: `Client::send`: requests by their paths are not read
+  doubt: `Client::send`: requests by path are not analyzed
 Objects::add_finalizer
-  doubt: `Api::patch_subresource`: the name of the subresource is not spelled out in the source
+  doubt: `Api::patch_subresource`: the subresource is not a literal in the source
 Objects::apply
   body alone: K list
   body alone: events.events.k8s.io create;patch
-  doubt: `Api::patch_subresource`: the name of the subresource is not spelled out in the source
+  doubt: `Api::patch_subresource`: the subresource is not a literal in the source
 Objects::apply_status
   body alone: K create;patch
 Objects::create
   marker alone: K create
   body alone: K list
-  doubt: `Client::request`: requests by their paths are not read
+  doubt: `Client::request`: requests by path are not analyzed
 Objects::finalizer
-  doubt: `Api::patch_subresource`: the name of the subresource is not spelled out in the source
+  doubt: `Api::patch_subresource`: the subresource is not a literal in the source
 Objects::patch
-  doubt: `Api::patch_subresource`: the name of the subresource is not spelled out in the source
-  doubt: `Api::patch`: whether this is a server-side apply is not known
+  doubt: `Api::patch_subresource`: the subresource is not a literal in the source
+  doubt: `Api::patch` may be a server-side apply
 Objects::remove_finalizer
-  doubt: `Api::patch_subresource`: the name of the subresource is not spelled out in the source
+  doubt: `Api::patch_subresource`: the subresource is not a literal in the source
 "#]]
     );
 }
