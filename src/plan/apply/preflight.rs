@@ -6,6 +6,7 @@ use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use super::record::permissions;
 use super::{ApplyError, Change, ChangeKind, Conflict, Mode, Root};
 use crate::edit;
 use crate::plan::{FileOp, IfExists, Plan, RelPath};
@@ -76,7 +77,10 @@ fn inspect(plan: &Plan, root: &Root, path: &RelPath, op: &FileOp, mode: Mode) ->
         },
     };
     let Some((kind, after)) = decide(op, before.as_deref(), mode)? else { return Ok(None) };
-    let permissions = found.file.as_ref().and_then(|file| fs::metadata(file).ok()).map(|m| m.permissions());
+    let permissions = match &found.file {
+        Some(file) => fs::metadata(file).ok().map(|m| m.permissions()),
+        None => plan.modes.get(path).and_then(|mode| permissions(*mode)),
+    };
     let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let change = Change { path: path.clone(), kind, before, after: after.map(Cow::into_owned) };
     Ok(Some(Target { change, real: found.real, folder: found.folder, permissions }))
@@ -234,12 +238,12 @@ fn check_folder(root: &Root, folder: &Path) -> Result<(), Obstacle> {
 }
 
 #[cfg(unix)]
-fn is_writable(folder: &Path) -> bool {
+pub(super) fn is_writable(folder: &Path) -> bool {
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 #[cfg(not(unix))]
-fn is_writable(folder: &Path) -> bool {
+pub(super) fn is_writable(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|metadata| !metadata.permissions().readonly())
 }
 
