@@ -54,6 +54,11 @@ pub enum Command {
     /// written, and the changes are shown.
     #[command(subcommand)]
     Delete(DeleteCommand),
+    /// Take back the last command that wrote to the project
+    ///
+    /// Files get the text that they had before the command, and files that it made go. If one of them has changed since, nothing is
+    /// written. A second undo takes the first one back. The record is in the git directory of the project, or else in target/.
+    Undo(UndoArgs),
     /// Make a choice of the scaffold later, or another one
     ///
     /// What the scaffold has written for the project as PROJECT records it is compared with what it would write with the other
@@ -1175,6 +1180,14 @@ pub struct CodeArgs {
 /// `update`
 #[derive(Debug, Clone, Args)]
 pub struct UpdateArgs {
+    /// The output flags.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// `undo`
+#[derive(Debug, Clone, Args)]
+pub struct UndoArgs {
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,

@@ -34,6 +34,7 @@ mod olm;
 mod outcome;
 mod rbac;
 mod scorecard;
+mod undo;
 mod update;
 mod usage;
 mod version;
@@ -62,6 +63,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Create(CreateCommand::Api(args)) => report(&args.write, |term| create_api::run(&args, term)),
         Command::Create(CreateCommand::Webhook(args)) => report(&args.write, |term| create_webhook::run(&args, term)),
         Command::Delete(command) => report(delete::write(&command), |term| delete::run(&command, term)),
+        Command::Undo(args) => report(&args.write, |term| undo::run(&args, term)),
         Command::Edit(args) => report(&args.write, |term| edit::run(&args, term)),
         Command::Generate(GenerateArgs { target: Some(target), .. }) => match target {
             GenerateTarget::Helm(args) => report(&args.write, |term| helm::run(&args, term)),

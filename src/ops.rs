@@ -26,6 +26,7 @@ pub(crate) mod rbac;
 mod rendered;
 mod replay;
 mod toolchain;
+pub(crate) mod undo;
 pub(crate) mod update;
 
 use std::path::Path;

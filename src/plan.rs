@@ -61,12 +61,22 @@ pub enum IfExists {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Plan {
     ops: BTreeMap<RelPath, FileOp>,
+    /// The mode bits of files that are restored.
+    modes: BTreeMap<RelPath, u32>,
+    /// The command to record.
+    command: Option<String>,
 }
 
 impl Plan {
     /// The operations by path.
     pub fn ops(&self) -> &BTreeMap<RelPath, FileOp> {
         &self.ops
+    }
+
+    /// Lets `undo` take the plan back: `command` is recorded with the inverse.
+    #[must_use]
+    pub fn recorded_as(self, command: String) -> Self {
+        Self { command: Some(command), ..self }
     }
 }
 
@@ -76,18 +86,19 @@ impl Plan {
 pub struct Draft {
     root: PathBuf,
     ops: BTreeMap<RelPath, FileOp>,
+    modes: BTreeMap<RelPath, u32>,
     imagined: bool,
 }
 
 impl Draft {
     /// Opens a draft below `root`, which may not exist yet.
     pub fn open(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), ops: BTreeMap::new(), imagined: false }
+        Self { root: root.to_path_buf(), ops: BTreeMap::new(), modes: BTreeMap::new(), imagined: false }
     }
 
     /// Creates a draft that is never applied, with no disk below it.
     pub(crate) fn imagined() -> Self {
-        Self { root: PathBuf::new(), ops: BTreeMap::new(), imagined: true }
+        Self { root: PathBuf::new(), ops: BTreeMap::new(), modes: BTreeMap::new(), imagined: true }
     }
 
     pub(crate) fn is_imagined(&self) -> bool {
@@ -168,6 +179,18 @@ impl Draft {
         self.ops.insert(path, FileOp::Remove);
     }
 
+    /// Gives a file the exact text that it had, or removes it. A file that does not exist gets the mode bits, if given.
+    pub(crate) fn restore(&mut self, path: RelPath, text: Option<String>, mode: Option<u32>) -> anyhow::Result<()> {
+        let op = match (self.disk(&path)?, text) {
+            (_, None) => FileOp::Remove,
+            (None, Some(text)) => FileOp::Scaffold { text, if_exists: IfExists::Refuse },
+            (Some(before), Some(after)) => FileOp::Edit { before, after },
+        };
+        self.modes.extend(mode.map(|mode| (path.clone(), mode)));
+        self.ops.insert(path, op);
+        Ok(())
+    }
+
     /// The files with an operation in this draft.
     pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
         self.ops.keys()
@@ -175,7 +198,7 @@ impl Draft {
 
     /// The recorded plan.
     pub fn finish(self) -> Plan {
-        Plan { ops: self.ops }
+        Plan { ops: self.ops, modes: self.modes, command: None }
     }
 
     fn disk(&self, path: &RelPath) -> anyhow::Result<Option<String>> {

@@ -73,7 +73,7 @@ pub(super) fn apply_anyway(draft: Draft, diagnostics: Diagnostics, write: &Write
         WriteArgs { .. } => Mode::Write,
     };
     let root = draft.root().to_path_buf();
-    let changes = apply::apply(&draft.finish(), &root, mode, &mut abort_hook())?;
+    let changes = apply::apply(&draft.finish().recorded_as(words()), &root, mode, &mut abort_hook())?;
     let outcome = match mode {
         _ if diagnostics.has_errors() => Outcome::Partly,
         Mode::Check if apply::differs(&changes) => Outcome::Differs,
@@ -133,6 +133,15 @@ impl OutcomeReport {
         }
         Ok(self.outcome)
     }
+}
+
+/// The command line as it was typed, without the program.
+fn words() -> String {
+    let words = std::env::args_os().skip(1).map(|word| {
+        let word = word.to_string_lossy().into_owned();
+        if word.is_empty() || word.contains(char::is_whitespace) { format!("'{word}'") } else { word }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// For tests: `MEMCACHED_SDK_ABORT_AT_FILE_OPERATION=n` simulates a power failure. The process aborts before the n-th file

@@ -14,8 +14,10 @@ use super::{Plan, RECORD, RelPath};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 mod preflight;
+pub(crate) mod record;
 
 use preflight::WriteTarget;
+use record::{Record, Store};
 
 /// The mode of [`apply`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,7 +203,7 @@ pub fn apply(plan: &Plan, root: &Path, mode: Mode, observer: Observer<'_>) -> Re
     let _lock = if mode == Mode::Write { root.lock()? } else { None };
     let targets = preflight::preflight(plan, &root, mode)?;
     if mode == Mode::Write {
-        Writer { root: &root, observer, committed: None }.write(&targets)?;
+        Writer { root: &root, observer, committed: None }.write(&targets, plan.command.as_deref())?;
     }
     Ok(targets.into_iter().map(|target| target.change).collect())
 }
@@ -272,15 +274,48 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self, targets: &[WriteTarget]) -> Result<(), ApplyError> {
+    fn write(&mut self, targets: &[WriteTarget], command: Option<&str>) -> Result<(), ApplyError> {
         self.sweep()?;
         let (records, mut files): (Vec<&WriteTarget>, Vec<&WriteTarget>) =
             targets.iter().filter(|t| t.change.kind.differs()).partition(|t| t.change.path.as_str() == RECORD);
+        let store = command.filter(|_| self.root.exists).and_then(|_| Store::find(&self.root.path));
+        let record = Record::new(command.unwrap_or_default(), &[&*files, &*records].concat());
         if records.is_empty() && files.is_empty() {
-            return Ok(());
+            return store.map_or(Ok(()), |store| self.finish_record(record, &store));
         }
         files.sort_by_key(|target| target.change.kind == ChangeKind::Remove);
-        if self.root.exists { self.replace(&files, &records) } else { self.create(&files, &records) }
+        if self.root.exists {
+            self.replace(&files, &records, store.map(|store| (record, store)))
+        } else {
+            self.create(&files, &records)
+        }
+    }
+
+    /// Stores the record of a commit that begins.
+    fn begin_record(&mut self, mut record: Record, store: &Store) -> Result<(), ApplyError> {
+        if let Some(pending) = store.read_pending() {
+            if record.is_same_command(&pending) {
+                record.completes(pending, &self.root.path);
+            } else if pending.has_effect(&self.root.path) {
+                self.rename(&store.pending(), &store.last())?;
+            }
+        }
+        let text = serde_json::to_string(&record).unwrap_or_default();
+        self.create_dirs(&store.folder)?;
+        self.run(FsOp::WriteFile(store.staging()), |path| fs::write(path, text))?;
+        sync_files(&[store.staging()]);
+        self.rename(&store.staging(), &store.pending())?;
+        sync_folder(Some(&store.folder));
+        Ok(())
+    }
+
+    /// Completes the record of a run that was interrupted after its last file.
+    fn finish_record(&mut self, mut record: Record, store: &Store) -> Result<(), ApplyError> {
+        match store.read_pending() {
+            Some(pending) if record.is_same_command(&pending) => record.completes(pending, &self.root.path),
+            _ => return Ok(()),
+        }
+        if record.files.is_empty() { Ok(()) } else { self.rename(&store.pending(), &store.last()) }
     }
 
     fn sweep(&mut self) -> Result<(), ApplyError> {
@@ -315,7 +350,12 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn replace(&mut self, files: &[&WriteTarget], records: &[&WriteTarget]) -> Result<(), ApplyError> {
+    fn replace(
+        &mut self,
+        files: &[&WriteTarget],
+        records: &[&WriteTarget],
+        record: Option<(Record, Store)>,
+    ) -> Result<(), ApplyError> {
         let staging = self.root.path.join(STAGING);
         self.create_dirs(&staging)?;
         let mut staged = Vec::new();
@@ -333,6 +373,10 @@ impl Writer<'_> {
             staged.push(record_staging.clone());
         }
         sync_files(&staged);
+        let store = match record {
+            Some((record, store)) => self.begin_record(record, &store).map(|()| Some(store))?,
+            None => None,
+        };
 
         self.committed = Some((0, files.len() + records.len()));
         for (number, target) in files.iter().enumerate() {
@@ -348,7 +392,10 @@ impl Writer<'_> {
             self.put(&record_staging, target)?;
             sync_folder(target.real.parent());
         }
-        Ok(())
+        match store {
+            Some(store) => self.rename(&store.pending(), &store.last()),
+            None => Ok(()),
+        }
     }
 
     fn put(&mut self, staged: &Path, target: &WriteTarget) -> Result<(), ApplyError> {

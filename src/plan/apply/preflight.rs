@@ -6,6 +6,7 @@ use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use super::record::permissions;
 use super::{ApplyError, ChangeKind, FileChange, Mode, PlanConflict, ProjectRoot};
 use crate::edit;
 use crate::plan::{FileOp, IfExists, Plan, RelPath};
@@ -82,7 +83,10 @@ fn inspect(
         },
     };
     let Some((kind, after)) = decide(op, before.as_deref(), mode)? else { return Ok(None) };
-    let permissions = found.file.as_ref().and_then(|file| fs::metadata(file).ok()).map(|m| m.permissions());
+    let permissions = match &found.file {
+        Some(file) => fs::metadata(file).ok().map(|m| m.permissions()),
+        None => plan.modes.get(path).and_then(|mode| permissions(*mode)),
+    };
     let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let change = FileChange { path: path.clone(), kind, before, after: after.map(Cow::into_owned) };
     Ok(Some(WriteTarget { change, real: found.real, folder: found.folder, permissions }))
@@ -240,12 +244,12 @@ fn check_folder(root: &ProjectRoot, folder: &Path) -> Result<(), Obstacle> {
 }
 
 #[cfg(unix)]
-fn is_writable(folder: &Path) -> bool {
+pub(super) fn is_writable(folder: &Path) -> bool {
     rustix::fs::access(folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 #[cfg(not(unix))]
-fn is_writable(folder: &Path) -> bool {
+pub(super) fn is_writable(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|metadata| !metadata.permissions().readonly())
 }
 

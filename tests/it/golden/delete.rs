@@ -140,6 +140,11 @@ fn creating_and_deleting_changes_no_byte() {
             let sandbox = project(flags, before);
             let expected = sandbox.files();
             sandbox.run(create).success();
+            let created = sandbox.files();
+            sandbox.run("undo").success();
+            assert_same(&format!("{name}, init {flags}, undone"), &sandbox.files(), &expected);
+            sandbox.run("undo").success();
+            assert_same(&format!("{name}, init {flags}, undone twice"), &sandbox.files(), &created);
             sandbox.run(delete).success();
             assert_same(&format!("{name}, init {flags}"), &sandbox.files(), &expected);
         }

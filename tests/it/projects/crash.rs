@@ -61,10 +61,50 @@ fn create_api_aborted_at_every_file_operation() {
         interrupted = operation;
         assert_ne!(sandbox.files().get("PROJECT"), after.get("PROJECT"), "PROJECT is not last");
         repair(&sandbox, &after, &format!("aborted at operation {operation}"));
+        sandbox.run("undo").success();
+        assert_eq!(sandbox.files(), before, "undone after an abort at operation {operation}");
     }
     // Each new file takes at least two operations: stage and rename.
     let new = after.len() - before.len();
     assert!(interrupted >= 2 * new, "{interrupted} operations for {new} new files");
+}
+
+#[test]
+fn undo_aborted_at_every_file_operation() {
+    let sandbox = Sandbox::project("");
+    let before = sandbox.files();
+    sandbox.run(CREATE).success();
+    let after = sandbox.files();
+    for operation in 1.. {
+        let mut command = sandbox.command("undo");
+        command.env(ABORT, operation.to_string()).stderr(Stdio::null()).stdout(Stdio::null());
+        if command.status().unwrap().success() {
+            assert_eq!(sandbox.files(), before);
+            assert!(operation > after.len() - before.len());
+            break;
+        }
+        sandbox.run("undo").success();
+        assert_eq!(sandbox.files(), before, "aborted at operation {operation}");
+        sandbox.run("undo").success();
+        assert_eq!(sandbox.files(), after, "undone twice after an abort at operation {operation}");
+    }
+}
+
+#[test]
+fn an_aborted_command_is_undone() {
+    let sandbox = Sandbox::project("");
+    let before = sandbox.files();
+    for operation in (40..).step_by(7) {
+        let mut command = sandbox.command(CREATE);
+        command.env(ABORT, operation.to_string()).stderr(Stdio::null()).stdout(Stdio::null());
+        if command.status().unwrap().success() {
+            break;
+        }
+        if sandbox.files().keys().filter(|path| !path.contains("memcached-sdk-staging")).ne(before.keys()) {
+            sandbox.run("undo").success();
+            assert_eq!(sandbox.files(), before, "aborted at operation {operation}");
+        }
+    }
 }
 
 #[test]
