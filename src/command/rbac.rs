@@ -183,7 +183,7 @@ fn summary(found: &Diagnostics, verbosity: Verbosity, linted: &Linted) -> String
         let these = if notes == 1 { "1 note is" } else { &format!("{notes} notes are") };
         let _ = write!(
             text,
-            "; {these} hidden: permissions that no call that could be followed uses (shown with \
+            "; {these} hidden: permissions that no followed call uses (shown with \
             `-v`)"
         );
     }

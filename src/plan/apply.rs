@@ -17,7 +17,7 @@ mod preflight;
 pub(crate) mod record;
 
 use preflight::WriteTarget;
-use record::{Record, Store};
+use record::{Store, UndoRecord};
 
 /// The mode of [`apply`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -279,7 +279,7 @@ impl Writer<'_> {
         let (records, mut files): (Vec<&WriteTarget>, Vec<&WriteTarget>) =
             targets.iter().filter(|t| t.change.kind.differs()).partition(|t| t.change.path.as_str() == RECORD);
         let store = command.filter(|_| self.root.exists).and_then(|_| Store::find(&self.root.path));
-        let record = Record::new(command.unwrap_or_default(), &[&*files, &*records].concat());
+        let record = UndoRecord::new(command.unwrap_or_default(), &[&*files, &*records].concat());
         if records.is_empty() && files.is_empty() {
             return store.map_or(Ok(()), |store| self.finish_record(record, &store));
         }
@@ -292,7 +292,7 @@ impl Writer<'_> {
     }
 
     /// Stores the record of a commit that begins.
-    fn begin_record(&mut self, mut record: Record, store: &Store) -> Result<(), ApplyError> {
+    fn begin_record(&mut self, mut record: UndoRecord, store: &Store) -> Result<(), ApplyError> {
         if let Some(pending) = store.read_pending() {
             if record.is_same_command(&pending) {
                 record.completes(pending, &self.root.path);
@@ -310,7 +310,7 @@ impl Writer<'_> {
     }
 
     /// Completes the record of a run that was interrupted after its last file.
-    fn finish_record(&mut self, mut record: Record, store: &Store) -> Result<(), ApplyError> {
+    fn finish_record(&mut self, mut record: UndoRecord, store: &Store) -> Result<(), ApplyError> {
         match store.read_pending() {
             Some(pending) if record.is_same_command(&pending) => record.completes(pending, &self.root.path),
             _ => return Ok(()),
@@ -354,7 +354,7 @@ impl Writer<'_> {
         &mut self,
         files: &[&WriteTarget],
         records: &[&WriteTarget],
-        record: Option<(Record, Store)>,
+        record: Option<(UndoRecord, Store)>,
     ) -> Result<(), ApplyError> {
         let staging = self.root.path.join(STAGING);
         self.create_dirs(&staging)?;

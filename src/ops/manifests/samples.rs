@@ -103,7 +103,7 @@ fn judge(crds: &[Crd], path: &RelPath, text: &str, range: Range<usize>) -> Optio
     let message = format!("the sample is not valid, {why}: {what}{name}");
     let help = match sample::least(schema) {
         Some(least) if !least.is_empty() => {
-            format!("change it; the minimum is\n{}", yaml::document(&Value::Object(least)).trim_end())
+            format!("change it; a minimal valid object is\n{}", yaml::document(&Value::Object(least)).trim_end())
         }
         _ => "change it, so that the API server accepts it".to_owned(),
     };

@@ -15,18 +15,18 @@ use crate::plan::{RECORD, RelPath};
 
 /// A command and its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct UndoRecord {
     /// The words after the program's name.
     pub(crate) command: String,
     /// Seconds since 1970.
     time: u64,
     /// The changed files by path.
-    pub(crate) files: BTreeMap<String, Recorded>,
+    pub(crate) files: BTreeMap<String, UndoFile>,
 }
 
 /// A changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Recorded {
+pub(crate) struct UndoFile {
     /// The text before the command; `None` if the file did not exist.
     pub(crate) before: Option<String>,
     /// The text that the command wrote; `None` if it removed the file.
@@ -36,19 +36,19 @@ pub(crate) struct Recorded {
     pub(crate) mode: Option<u32>,
 }
 
-impl Record {
+impl UndoRecord {
     pub(super) fn new(command: &str, targets: &[&WriteTarget]) -> Self {
         let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let files = targets.iter().map(|target| {
             let mode = target.change.after.is_none().then(|| target.permissions.as_ref().and_then(mode)).flatten();
             let (before, after) = (target.change.before.clone(), target.change.after.clone());
-            (target.change.path.to_string(), Recorded { before, after, mode })
+            (target.change.path.to_string(), UndoFile { before, after, mode })
         });
         Self { command: command.to_owned(), time, files: files.collect() }
     }
 
     /// Takes over what an interrupted run of the same command has written.
-    pub(super) fn completes(&mut self, interrupted: Record, root: &Path) {
+    pub(super) fn completes(&mut self, interrupted: UndoRecord, root: &Path) {
         for (path, old) in interrupted.files {
             match self.files.get_mut(&path) {
                 Some(new) if new.before == old.after => new.before = old.before,
@@ -58,7 +58,7 @@ impl Record {
         }
     }
 
-    pub(super) fn is_same_command(&self, other: &Record) -> bool {
+    pub(super) fn is_same_command(&self, other: &UndoRecord) -> bool {
         self.command == other.command || self.is_undo() && other.is_undo()
     }
 
@@ -105,7 +105,7 @@ impl Store {
         self.folder.join("staging.json")
     }
 
-    pub(super) fn read_pending(&self) -> Option<Record> {
+    pub(super) fn read_pending(&self) -> Option<UndoRecord> {
         read(&self.pending()).ok().flatten()
     }
 }
@@ -125,7 +125,7 @@ fn git_folder(root: &Path) -> Option<PathBuf> {
 }
 
 /// The record of the last command that wrote to the project below `root`, also if it was interrupted.
-pub(crate) fn last(root: &Path) -> anyhow::Result<Option<Record>> {
+pub(crate) fn last(root: &Path) -> anyhow::Result<Option<UndoRecord>> {
     let root = root.canonicalize()?;
     let Some(store) = Store::find(&root) else { return Ok(None) };
     match store.read_pending() {
@@ -135,7 +135,7 @@ pub(crate) fn last(root: &Path) -> anyhow::Result<Option<Record>> {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<Option<Record>> {
+fn read(path: &Path) -> anyhow::Result<Option<UndoRecord>> {
     let Ok(text) = fs::read_to_string(path) else { return Ok(None) };
     serde_json::from_str(&text).with_context(|| format!("cannot read the record `{}`", path.display())).map(Some)
 }

@@ -157,5 +157,5 @@ fn objects_that_can_not_be_rewritten_keep_their_version() {
     assert_eq!(crd["status"]["storedVersions"], json!(["v1alpha1", "v1"]));
 
     let missing = sandbox.run("migrate storage Thing").code(1);
-    assert!(missing.err().contains("name them as PLURAL.GROUP"), "{}", missing.err());
+    assert!(missing.err().contains("write them as PLURAL.GROUP"), "{}", missing.err());
 }

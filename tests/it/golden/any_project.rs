@@ -187,7 +187,7 @@ fn what_can_not_be_chosen() {
         ("--stdout -o json", 2, "`--stdout` prints manifests"),
         ("--year 2026", 2, "--header-file"),
         ("--max-desc-len few", 2, "invalid value 'few'"),
-        ("--header-file crates/old/src/lib.rs", 1, "line 1 is no comment\nhelp: start each line with `#`"),
+        ("--header-file crates/old/src/lib.rs", 1, "line 1 is not a comment\nhelp: start each line with `#`"),
     ] {
         let sandbox = workspace();
         let run = sandbox.run(&format!("generate {flags}")).code(code);

@@ -73,10 +73,10 @@ fn flags() {
         (
             "create api --group cache --version v1 --kind M --image a --namespaced=false",
             2,
-            "`--image` makes a namespaced kind",
+            "`--image` requires a namespaced kind",
         ),
         ("create api --group cache --version v1 --kind M --image a --run-as-user root", 2, "invalid value 'root'"),
-        ("create api --group cache --version v1 --kind M --image a --controller=false", 2, "`--image` makes both"),
+        ("create api --group cache --version v1 --kind M --image a --controller=false", 2, "`--image` scaffolds both"),
         ("create api --group cache --version v1 --kind M --resource=false --controller=false", 1, "neither an API"),
         (
             "create api --group apps --version v1 --kind Deployment --resource=false --controller=false",
@@ -94,7 +94,7 @@ fn flags() {
         ("init --project-name My-Operator", 2, "invalid project name `My-Operator`"),
         ("init --license gpl", 2, "invalid value 'gpl'"),
         ("init --owner a\"b", 2, "invalid `--owner`"),
-        ("init", 1, "is a project already"),
+        ("init", 1, "already contains a different project"),
         ("completion tcsh", 2, "invalid value 'tcsh'"),
         ("add api --kind Memcached", 2, "--api-version <GROUP/VERSION>"),
         (
@@ -250,24 +250,24 @@ fn a_folder_on_the_way_that_is_a_file() {
 fn a_crate_that_exists_is_not_taken_over() {
     const KUBE: &str = "[package]\nname = \"pond\"\nversion = \"0.1.0\"\n\n[dependencies]\nkube = \"3\"\n";
     let plain = KUBE.replace("kube", "serde");
-    let new = "make the project in a folder of its own";
+    let new = "create the project in a separate folder";
     for (files, said, works) in [
         (
             &[("Cargo.toml", KUBE), ("src/main.rs", "fn main() {}\n")] as &[(&str, &str)],
-            "a crate already: `pond`",
+            "already contains a crate: `pond`",
             true,
         ),
-        (&[("Cargo.toml", KUBE), ("src/lib.rs", "")], "a crate already: `pond`", true),
-        (&[("Cargo.toml", &KUBE.replace("kube =", "kube-runtime ="))], "a crate already: `pond`", true),
-        (&[("Cargo.toml", &plain), ("src/main.rs", "fn main() {}\n")], "a crate already: `pond`", false),
+        (&[("Cargo.toml", KUBE), ("src/lib.rs", "")], "already contains a crate: `pond`", true),
+        (&[("Cargo.toml", &KUBE.replace("kube =", "kube-runtime ="))], "already contains a crate: `pond`", true),
+        (&[("Cargo.toml", &plain), ("src/main.rs", "fn main() {}\n")], "already contains a crate: `pond`", false),
         (
             &[("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n")],
             "`Cargo.toml` that is not one of a package",
             false,
         ),
         (&[("Cargo.toml", "[package\n")], "`Cargo.toml` that is not one of a package", false),
-        (&[("src/main.rs", "fn main() {}\n")], "sources already: `src/main.rs`", false),
-        (&[("build.rs", "fn main() {}\n")], "sources already: `build.rs`", false),
+        (&[("src/main.rs", "fn main() {}\n")], "already contains sources: `src/main.rs`", false),
+        (&[("build.rs", "fn main() {}\n")], "already contains sources: `build.rs`", false),
     ] {
         for flags in ["", "--force", "--check", "--dry-run"] {
             for command in ["init pond", "new pond"] {

@@ -199,7 +199,7 @@ fn what_is_refused() {
             1,
             "the path `/mutate-cache-example-com-v1-memcached` is already used by `cache.example.com/v1 Memcached`",
         ),
-        ("--programmatic-validation --validation-path a", 2, "a path begins with `/`"),
+        ("--programmatic-validation --validation-path a", 2, "a path must start with `/`"),
         ("--programmatic-validation --webhook-cert-mode files", 1, "the project has `--webhook-cert-mode=self`"),
         (
             "--programmatic-validation --kind Other",

@@ -156,7 +156,7 @@ fn projects_on_other_versions_are_refused() {
     };
     let open = "without a `Cargo.lock` the releases of kube and schemars are unknown";
     let new = |what: &str| Some(format!("{what} is newer than this program and may generate other CRDs"));
-    let old = |what: &str| Some(format!("{what}: what it makes of types is only known to the compiler"));
+    let old = |what: &str| Some(format!("{what}, whose CRDs only the compiler can generate"));
     assert_eq!(refusal(usual, &[]).as_deref(), Some(open));
     for (kube, schemars, expected) in [
         ("kube 5.0.0", "schemars 1.2.3", None),

@@ -153,7 +153,7 @@ fn a_sample_that_does_not_fit_is_told_of() {
 10 |   number: 11
    |   ^^^^^^^^^^
    |
-   = help: change it; the least that is valid is
+   = help: change it; a minimal valid object is
            spec:
              from: example
              number: 1

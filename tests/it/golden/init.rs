@@ -168,7 +168,7 @@ fn a_missing_toolchain_is_told_before_anything_is_written() {
     let output = sandbox.command("init --project-name demo --fetch-deps=false").env("PATH", "").output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(message.contains("`rustc` can't be run") && message.contains("`cc` can't be run"), "{message}");
+    assert!(message.contains("cannot run `rustc`") && message.contains("cannot run `cc`"), "{message}");
     assert!(message.contains("--skip-toolchain-check"), "{message}");
     assert!(sandbox.files().is_empty());
 }

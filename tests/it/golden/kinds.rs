@@ -65,11 +65,11 @@ fn a_name_of_nothing_is_an_error() {
     for (flags, expected) in [
         (
             "crds --kind Apples",
-            "error: custom resource `Apples` not found\nhelp: there are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
+            "error: custom resource `Apples` not found\nhelp: the custom resources are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
         ),
         (
             "crds --exclude Pear --exclude Apple.gateway.io",
-            "error: custom resource `Apple.gateway.io` not found\nhelp: there are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
+            "error: custom resource `Apple.gateway.io` not found\nhelp: the custom resources are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
         ),
         (
             "crds --kind [a",
@@ -85,7 +85,7 @@ fn a_name_of_nothing_is_an_error() {
     let sandbox = project("");
     sandbox.run("generate crds --kind Apple").code(2).stderr(str![[r#"
 error: custom resource `Apple` not found
-help: there is none
+help: the package declares no custom resource
 
 "#]]);
     let sandbox = project("#[derive(kube::CustomResource)]\nstruct {");

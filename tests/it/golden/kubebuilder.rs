@@ -156,7 +156,7 @@ fn flags_of_kubebuilder_are_accepted_and_explained() {
         ("create api --group a --version v1 --kind One --ssa", 0, "`--ssa`: every controller here applies server-side"),
         ("create api --group a --version v1 --kind Two --pattern=addon --make=false", 0, "`--pattern`: "),
         ("create api --group a --version v1 --kind Three --crd-version v1", 0, "`--crd-version`: "),
-        ("create api --group a --version v1 --kind Four --plugins deploy-image/v1-alpha", 2, "needs `--image`"),
+        ("create api --group a --version v1 --kind Four --plugins deploy-image/v1-alpha", 2, "requires `--image`"),
         (
             "create webhook --group a --version v1 --kind One --defaulting --webhook-version v1",
             0,
@@ -208,7 +208,7 @@ fn commands_of_the_peers_are_answered() {
         ("vendor update", "cargo vendor"),
     ] {
         let said = sandbox.run(command).code(2).err();
-        assert!(said.contains("is done in another way here") && said.contains(expected), "{command}: {said}");
+        assert!(said.contains("works differently in memcached-sdk") && said.contains(expected), "{command}: {said}");
         assert!(!said.contains("unrecognized"), "{command}: {said}");
     }
     // Errors in native commands keep clap's message.
@@ -234,7 +234,7 @@ fn a_kind_of_kubernetes_is_not_made_an_api() {
         let sandbox = Sandbox::project("");
         let command = format!("create api --group {group} --version {version} --kind {kind}");
         let said = sandbox.run(&command).success().err();
-        assert!(said.contains(&format!("`{kind}` is a kind of Kubernetes")) && said.contains("`--resource`"), "{said}");
+        assert!(said.contains(&format!("`{kind}` is the built-in kind")) && said.contains("`--resource`"), "{said}");
         let files = sandbox.files();
         assert!(files.values().any(|text| text.contains(&format!("use {path}::{kind};"))), "{command}");
         assert!(

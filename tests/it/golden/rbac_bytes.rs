@@ -113,8 +113,11 @@ fn any_bytes_are_events_or_lines_that_are_none() {
         let found = verification.findings(&tally);
         let _ = found.render(false);
         let told: BTreeSet<usize> = found.iter().filter_map(|found| number(&found.message)).collect();
-        let more = found.iter().filter_map(|found| found.message.strip_prefix("so are ")).next();
-        let more: usize = more.map_or(0, |rest| rest.split(' ').next().unwrap().parse().unwrap());
+        let more = found
+            .iter()
+            .filter_map(|found| found.message.strip_suffix(" more lines are not audit events either"))
+            .next();
+        let more: usize = more.map_or(0, |number| number.parse().unwrap());
         for (index, (line, changed)) in log.iter().enumerate() {
             let number = index + 1;
             assert!(*changed || !told.contains(&number), "seed {seed}: line {number} is an event");
@@ -128,7 +131,7 @@ fn any_bytes_are_events_or_lines_that_are_none() {
 }
 
 fn number(message: &str) -> Option<usize> {
-    let (number, _) = message.strip_prefix("line ")?.split_once(" is no audit event")?;
+    let (number, _) = message.strip_prefix("line ")?.split_once(" is not an audit event")?;
     Some(number.parse().unwrap())
 }
 

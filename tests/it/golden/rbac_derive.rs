@@ -407,7 +407,7 @@ fn programs_are_told_apart() {
         .stdout("src/main.rs:5:41: delete services cluster-wide: Api<Service>::delete\n");
     let wrong = sandbox.run("rbac derive --bin agent").code(2);
     assert!(wrong.err().contains("binary `agent` not found"), "{wrong}");
-    assert!(wrong.err().contains("there are `node_agent`, `op`"), "{wrong}");
+    assert!(wrong.err().contains("the binaries are `node_agent`, `op`"), "{wrong}");
 }
 
 /// A macro of a workspace package expands at any call site. Its items are callable from there, and `$crate` is its own
@@ -455,7 +455,7 @@ fn manifests_say_what_environment_variables_are() {
     let any = "src/main.rs:5:48: list pods in any namespace: Api<Pod>::list\n";
     let run = sandbox.run("rbac explain pods").success();
     assert_eq!(run.out(), any);
-    let said = "warning[rbac-elsewhere]: `OPERATOR_NAMESPACE` is not known to be the namespace that the operator is in";
+    let said = "warning[rbac-elsewhere]: `OPERATOR_NAMESPACE` may not be the operator's namespace";
     assert!(run.err().contains(said), "{run}");
     for manifest in [
         "- name: OPERATOR_NAMESPACE\n  value: {{ .Release.Namespace | quote }}\n",

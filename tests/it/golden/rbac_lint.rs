@@ -155,7 +155,7 @@ fn findings_are_about_the_program() {
 #[test]
 fn findings_of_some_files() {
     let sandbox = programs();
-    let judged = "with `--paths` excess is not judged\n";
+    let judged = "with `--paths` excess is not checked\n";
     let run = sandbox.run("rbac lint --paths src/lib.rs").code(1);
     assert!(
         run.err().contains("and 2 more calls need `list pods`, which nothing declares\n  --> src/lib.rs:11:"),
@@ -190,13 +190,11 @@ fn what_could_not_be_followed_is_no_all_clear() {
         "kind: ClusterRole\nmetadata: {name: op}\nrules:\n- {apiGroups: [''], resources: [pods], verbs: [list]}\n";
     sandbox.file("role.yaml", role);
     let run = sandbox.run("rbac lint --role role.yaml").success();
-    assert!(run.err().contains("= help: check that a role has its permissions, and say so"), "{run}");
+    assert!(run.err().contains("= help: check that a role has its permissions, and confirm it"), "{run}");
     assert!(!run.err().contains("+kubebuilder"), "{run}");
     sandbox.file("src/main.rs", &code("// +kubebuilder:rbac:urls=/stats,verbs=get\n"));
-    let held_back = "the declared permissions are those that the code uses; 1 note is held back: what no call uses that could \
-                     be followed (shown with `-v`); 1 call that could not be followed: markers in the same file name what \
-                     they need\n";
-    sandbox.run("rbac lint").success().stderr(held_back);
+    let hidden = "the declared permissions are those that the code uses; 1 note is hidden: permissions that no followed call uses (shown with `-v`); 1 call that could not be followed: markers in the same file list their permissions\n";
+    sandbox.run("rbac lint").success().stderr(hidden);
     // In another file, the marker may have another purpose.
     sandbox.file("src/main.rs", &(code("") + "mod other;\n"));
     sandbox.file("src/other.rs", "// +kubebuilder:rbac:urls=/stats,verbs=get\n");
@@ -458,8 +456,7 @@ fn the_account_is_chosen() {
     for (name, expected) in [
         (
             "",
-            "error: the files bind roles to several ServiceAccounts\nhelp: name that of the operator with \
-             `--service-account`: `agents/agent`, `operators/agent`, `operators/operator`\n",
+            "error: the files bind roles to several ServiceAccounts\nhelp: pass the operator's with `--service-account`: `agents/agent`, `operators/agent`, `operators/operator`\n",
         ),
         (
             "--service-account agent",
@@ -543,8 +540,7 @@ fn role_sources() {
     );
     let written = pods.replace("[list]", "{{ toYaml .Values.verbs | nindent 4 }}");
     let fine = "the declared permissions are those that the code uses\n";
-    let held = "the declared permissions are those that the code uses; 1 note is held back: what no call uses that could be \
-                followed (shown with `-v`)\n";
+    let held = "the declared permissions are those that the code uses; 1 note is hidden: permissions that no followed call uses (shown with `-v`)\n";
     let missing = "error: `base/kustomization.yaml` lists `gone.yaml`, which does not exist\n";
     let values = "error: the permissions of `chart/templates/role.yaml` depend on values that are not known\n\
                   help: render the chart, and pass the result: `helm template chart > all.yaml`\n";
@@ -596,7 +592,7 @@ fn role_sources() {
         (
             "none",
             &[("none/a.yaml", "a: b\n")],
-            "error: no role found in `none`\nhelp: name files with a `Role` or `ClusterRole`, a kustomization, a chart or a \
+            "error: no role found in `none`\nhelp: pass files with a `Role` or `ClusterRole`, a kustomization, a chart or a \
              folder of them; another template has to be rendered first\n",
         ),
     ];

@@ -132,7 +132,8 @@ fn check(seed: u64) -> Result<(), String> {
     // Nothing else is granted, except reported widenings and the leases and events of leader election.
     for (rule, namespace) in &granted {
         let holds = |namespace: &str| case.granted.contains(&(rule.clone(), namespace.to_owned()));
-        let is_said = case.everywhere && said.contains("in all namespaces when OLM installs the operator for all");
+        let is_said =
+            case.everywhere && said.contains("to all namespaces when OLM installs the operator for all namespaces");
         let of_group = !case.everywhere && watched.iter().any(|namespace| holds(namespace));
         let is_election = rule.contains("leases") && holds("op");
         if !(holds(namespace) || holds("*") || of_group || is_said && holds("op") || is_election) {
