@@ -98,7 +98,7 @@ mod tests {
             let lists = [&rule.groups, &rule.resources, &rule.urls, &rule.verbs].map(|list| list.join(";"));
             assert_eq!(lists.join("|"), expected, "{text}");
         }
-        assert_eq!(parse("a b c").unwrap_err().message, "`a b c` is no rule");
+        assert_eq!(parse("a b c").unwrap_err().message, "`a b c` is not a rule");
         let wrong = parse("group=apps,verbs=get").unwrap_err();
         assert_eq!(wrong.message, "unknown argument \"group\"");
         assert_eq!(wrong.help.as_deref(), Some("did you mean `groups`?"));

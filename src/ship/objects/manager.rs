@@ -129,7 +129,7 @@ mod tests {
                 "c",
                 &[("a", "x/a")],
                 Err(
-                    "the annotation `kubectl.kubernetes.io/default-container` of Deployment `op-controller-manager` names no container: `c`",
+                    "the annotation `kubectl.kubernetes.io/default-container` of Deployment `op-controller-manager` has a value that is not a container: `c`",
                 ),
             ),
             (

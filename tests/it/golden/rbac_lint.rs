@@ -592,8 +592,8 @@ fn role_sources() {
         (
             "none",
             &[("none/a.yaml", "a: b\n")],
-            "error: no role found in `none`\nhelp: pass files with a `Role` or `ClusterRole`, a kustomization, a chart or a \
-             folder of them; another template has to be rendered first\n",
+            "error: no role found in `none`\nhelp: pass files with a `Role` or `ClusterRole`, a kustomization, a chart, or a \
+             folder of them; render other templates first\n",
         ),
     ];
     for (roles, files, expected) in cases {
