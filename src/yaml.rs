@@ -12,7 +12,7 @@ mod number;
 mod plain;
 
 use std::cmp::Ordering;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::ops::Range;
 
 use serde_json::{Map, Value};
@@ -28,6 +28,12 @@ pub(crate) fn reason(message: &str) -> &str {
     let line = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
     let reason = line.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(line, |(_, why)| why);
     reason.split(", set ").next().unwrap_or(reason)
+}
+
+/// The message about the text of a file that is not YAML, where `above` lines stand before the text.
+pub(crate) fn invalid(path: impl Display, above: usize, error: &serde_yaml::Error) -> String {
+    let line = error.location().map(|place| format!(":{}", above as u64 + place.line().max(1))).unwrap_or_default();
+    format!("`{path}{line}` is not valid YAML: {}", reason(&error.to_string()))
 }
 
 /// A whole file: `header` unchanged, then each document after a `---` line.

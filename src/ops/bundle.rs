@@ -18,6 +18,7 @@ use crate::ship::olm::base::{self, Answers, InstallMode};
 use crate::ship::olm::bundle::{self, Before};
 use crate::ship::olm::folder::Folder;
 use crate::ship::olm::metadata;
+use crate::yaml;
 
 /// The help for missing manifests of a bundle.
 const RENDER: &str = "run `memcached-sdk generate kustomize manifests` first, whose `config/manifests` is rendered; or name manifests with \
@@ -147,7 +148,7 @@ pub(crate) fn run(options: &BundleOptions, say: &mut dyn FnMut(&str)) -> Result<
     let within = |path: &str| RelPath::new(format!("{folder}/{path}"));
     let parse = |path: &RelPath, text: Option<String>| {
         let value = text.map(|text| serde_yaml::from_str::<Value>(&text)).transpose();
-        value.map_err(|error| Problem::new(format!("`{path}` is not valid YAML: {error}")))
+        value.map_err(|error| Problem::new(yaml::invalid(path, 0, &error)))
     };
     let (csv, annotations) = (within(&format!("{MANIFESTS}/{}", bundle::csv_file(&package)))?, within(metadata::FILE)?);
     let before = Before {
@@ -226,7 +227,7 @@ fn base_of(folder: &Path, package: &str) -> Result<Option<Value>> {
     }
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
     let value = serde_yaml::from_str(&text);
-    Ok(Some(value.map_err(|error| Problem::new(format!("`{}` is not valid YAML: {error}", path.display())))?))
+    Ok(Some(value.map_err(|error| Problem::new(yaml::invalid(path.display(), 0, &error)))?))
 }
 
 /// Reads a bundle; invalid UTF-8 is replaced.

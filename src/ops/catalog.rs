@@ -12,6 +12,7 @@ use crate::diagnostic::{Diagnostics, Problem, Severity};
 use crate::plan::{Draft, RelPath};
 use crate::ship::olm::catalog::{self, Published};
 use crate::ship::olm::validate;
+use crate::yaml;
 
 const FILE: &str = "catalog.yaml";
 
@@ -60,7 +61,7 @@ pub(crate) fn run(options: &CatalogOptions) -> Result<Findings<PlannedCatalog>> 
                 .read(&path)?
                 .map(|text| serde_yaml::from_multiple(&text))
                 .transpose()
-                .map_err(|error| Problem::new(format!("`{path}` is not valid YAML: {error}")))?
+                .map_err(|error| Problem::new(yaml::invalid(&path, 0, &error)))?
                 .unwrap_or_default();
             let text = catalog::catalog(
                 package,

@@ -12,6 +12,7 @@ use crate::plan::{Draft, IfExists, RelPath};
 use crate::scaffold;
 use crate::scaffold::context::ChartContext;
 use crate::ship::chart::{self, Chart};
+use crate::yaml;
 
 /// The folder of the chart in the output folder.
 pub(crate) const FOLDER: &str = "chart";
@@ -71,8 +72,7 @@ fn put_values(draft: &mut Draft, chart: &Chart, force: bool) -> Result<()> {
             let before = before.unwrap_or_else(|| theirs.clone());
             let merged = merge(&before, &chart.values, &theirs).text;
             let parse = |text: &str| serde_yaml::from_str::<Value>(text);
-            let there =
-                parse(&merged).map_err(|error| Problem::new(format!("`{values}` is not valid YAML: {error}")))?;
+            let there = parse(&merged).map_err(|error| Problem::new(yaml::invalid(&values, 0, &error)))?;
             let missing = chart::missing(&parse(&chart.values).unwrap_or_default(), &there);
             if !missing.is_empty() {
                 let problem = Problem::new(format!("`{values}` lacks {}", missing.join(", ")));

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::diagnostic::Problem;
 use crate::plan::{Draft, RelPath};
+use crate::yaml;
 
 /// The help for missing manifests of a project.
 pub(crate) const RENDER: &str = "run `make build-installer` first, or pass other manifests with `--manifests`";
@@ -30,7 +31,7 @@ pub(crate) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
 
 fn parse(text: &str, shown: &str) -> Result<Vec<Value>> {
     let documents = serde_yaml::from_multiple::<Value>(text);
-    Ok(documents.map_err(|error| Problem::new(format!("`{shown}` is not valid YAML: {error}")))?)
+    Ok(documents.map_err(|error| Problem::new(yaml::invalid(shown, 0, &error)))?)
 }
 
 /// Reads the objects of a stream, including the items of a `List`. `doing` describes the caller's step in errors.

@@ -17,9 +17,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
         if let Some(problem) = conflict::problem("PROJECT", text) {
             return problem;
         }
-        let place = error.location().map(|at| format!(":{}", at.line())).unwrap_or_default();
-        let error = error.to_string();
-        Problem::new(format!("`PROJECT{place}` is not valid YAML: {}", yaml::reason(&error))).help(RESTORE)
+        Problem::new(yaml::invalid("PROJECT", 0, &error)).help(RESTORE)
     })?;
     let mut top = match value {
         Value::Object(map) => ProjectFields { text, path: String::new(), map },

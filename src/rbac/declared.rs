@@ -472,10 +472,7 @@ fn no_kustomization(folder: &str) -> Problem {
 
 /// `above` lines stand before the document.
 fn invalid(path: &str, error: &serde_yaml::Error, above: usize) -> Problem {
-    let line = above as u64 + error.location().map_or(1, |place| place.line().max(1));
-    let error = error.to_string();
-    Problem::new(format!("`{path}:{line}` is not valid YAML: {}", yaml::reason(&error)))
-        .help("render templates first, and pass the result")
+    Problem::new(yaml::invalid(path, above, error)).help("render templates first, and pass the result")
 }
 
 /// The rules of a `ClusterRole` that every cluster has, if operators are bound to it.

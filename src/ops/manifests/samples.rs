@@ -90,10 +90,9 @@ fn judge(crds: &[Crd], path: &RelPath, text: &str, range: Range<usize>) -> Optio
     let object: Value = match serde_yaml::from_str(document) {
         Ok(object) => object,
         Err(error) => {
-            let error = error.to_string();
-            let why = error.lines().next().unwrap_or_default().trim_start_matches("error: ");
             let help = "correct it, or move it to another folder if it is not a sample";
-            return Some(wrong(format!("the sample is not valid YAML: {why}"), 0..0).help(help));
+            let message = format!("the sample is not valid YAML: {}", yaml::reason(&error.to_string()));
+            return Some(wrong(message, 0..0).help(help));
         }
     };
     let (name, schema) = schema(crds, &object)?;

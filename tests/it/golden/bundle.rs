@@ -250,6 +250,11 @@ fn a_bundle_is_made_again() {
     sandbox.run(&format!("{GENERATE} --version 0.3.0")).success();
     let next = sandbox.read(csv);
     assert!(next.contains("name: shop.v0.3.0") && !next.contains("replaces") && !next.contains("createdAt"), "{next}");
+    sandbox.file(csv, &next.replace("relatedImages:", "relatedImages: 1\n  icons:"));
+    let broken = sandbox.files();
+    let error = sandbox.run(&format!("{GENERATE} --version 0.3.0")).code(1).err();
+    assert!(error.contains("the CSV of the bundle is not valid") && error.contains("correct the type"), "{error}");
+    assert_eq!(sandbox.files(), broken);
 }
 
 /// The defect that a case adds to a stream or a bundle.
@@ -453,6 +458,11 @@ fn what_can_be_no_bundle_is_refused() {
         ("no Deployment", STREAM.replace("kind: Deployment", "kind: StatefulSet"), "--version 0.1.0"),
         ("a CSV of others", STREAM.replace("name: shop.v0.0.0", "name: other.v0.0.0"), "--version 0.1.0"),
         ("no YAML", "a: [".to_owned(), "--version 0.1.0"),
+        (
+            "a field of another type",
+            STREAM.replace("name: shop.v0.0.0,", "name: shop.v0.0.0, annotations: [],"),
+            "--version 0.1.0",
+        ),
     ] {
         let (sandbox, run) = generated(&stream, flags);
         text += &format!("──── {what}\n{}", run.code(1).err());

@@ -100,7 +100,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("schemars", &["api", "schema"]),
     ("semver", &["api", "cli", "command", "engine", "k8s", "ops", "schema", "ship", "source"]),
     ("serde_derive_internals", &["api"]),
-    ("serde_yaml", &["engine", "ops", "project", "rbac", "ship"]),
+    ("serde_yaml", &["engine", "ops", "project", "rbac", "ship", "yaml"]),
     ("sha2", &["ops"]),
     ("similar", &["edit", "engine", "ops", "plan"]),
     ("strsim", &["rbac", "source"]),
