@@ -10,7 +10,7 @@ use super::lexer::{is_ident, tokens};
 
 /// The text reduced to its `mod name;` items at their original offsets. `None` if only a parser can tell.
 pub(super) fn outline(text: &str) -> Option<String> {
-    if has_word(text, "extern") || (text.contains("#!") && text.contains("cfg")) {
+    if has_word(text, "extern") || has_inner_cfg(text) {
         return None;
     }
     let mut out = String::new();
@@ -45,6 +45,16 @@ pub(super) fn outline(text: &str) -> Option<String> {
         }
     }
     (depth == 0).then_some(out)
+}
+
+/// Returns true if the text has an inner attribute `cfg` or `cfg_attr`, at any depth.
+fn has_inner_cfg(text: &str) -> bool {
+    let is_inner = |(at, _): (usize, &str)| text[at + 1..].trim_start().starts_with('!');
+    if !text.contains("cfg") || !text.match_indices('#').any(is_inner) {
+        return false;
+    }
+    let tokens: Vec<&str> = tokens(text).map(|(_, token)| token).collect();
+    tokens.windows(4).any(|at| at[..3] == ["#", "!", "["] && at[3].starts_with("cfg"))
 }
 
 /// Returns false if every `mod` is followed by a name and a brace.
@@ -232,11 +242,21 @@ mod tests {
             ("mod r#type;", Some("mod r#type;")),
             ("extern crate alloc;", None),
             ("#![cfg(unix)]", None),
+            ("# ! /* a */ [cfg_attr(unix, path = \"b.rs\")] mod a;", None),
+            ("#[cfg(test)]\nmod tests {\n#![allow(a)]\n}", Some("")),
             ("}", Some("")),
             ("} mod a;", None),
             ("{ mod a {} ; mod b", None),
         ] {
             assert_eq!(outline(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    /// A file without an outline is parsed, with every file that its imports name.
+    #[test]
+    fn the_files_of_the_runtime_have_outlines() {
+        for (path, text) in crate::runtime::copy().unwrap() {
+            assert!(!path.ends_with(".rs") || outline(&text).is_some(), "{path}");
         }
     }
 
