@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use super::{Plan, RECORD, RelPath};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
+mod mode;
 mod preflight;
 pub(crate) mod record;
 

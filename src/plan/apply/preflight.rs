@@ -6,7 +6,7 @@ use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::record::permissions;
+use super::mode::{is_writable, permissions};
 use super::{ApplyError, ChangeKind, FileChange, Mode, PlanConflict, ProjectRoot};
 use crate::edit;
 use crate::plan::{FileOp, IfExists, Plan, RelPath};
@@ -241,16 +241,6 @@ fn check_folder(root: &ProjectRoot, folder: &Path) -> Result<(), Obstacle> {
         );
     }
     Ok(())
-}
-
-#[cfg(unix)]
-pub(super) fn is_writable(folder: &Path) -> bool {
-    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-#[cfg(not(unix))]
-pub(super) fn is_writable(folder: &Path) -> bool {
-    fs::metadata(folder).is_ok_and(|metadata| !metadata.permissions().readonly())
 }
 
 #[cfg(unix)]

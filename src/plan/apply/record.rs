@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use super::preflight::{WriteTarget, is_writable};
+use super::mode::{is_writable, mode};
+use super::preflight::WriteTarget;
 use crate::plan::{RECORD, RelPath};
 
 /// A command and its files.
@@ -138,28 +139,4 @@ pub(crate) fn last(root: &Path) -> anyhow::Result<Option<UndoRecord>> {
 fn read(path: &Path) -> anyhow::Result<Option<UndoRecord>> {
     let Ok(text) = fs::read_to_string(path) else { return Ok(None) };
     serde_json::from_str(&text).with_context(|| format!("cannot read the record `{}`", path.display())).map(Some)
-}
-
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems have no mode bits")]
-fn mode(permissions: &fs::Permissions) -> Option<u32> {
-    use std::os::unix::fs::PermissionsExt as _;
-    Some(permissions.mode() & 0o7777)
-}
-
-#[cfg(not(unix))]
-fn mode(_: &fs::Permissions) -> Option<u32> {
-    None
-}
-
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems have no mode bits")]
-pub(super) fn permissions(mode: u32) -> Option<fs::Permissions> {
-    use std::os::unix::fs::PermissionsExt as _;
-    Some(fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-pub(super) fn permissions(_: u32) -> Option<fs::Permissions> {
-    None
 }
