@@ -279,17 +279,16 @@ impl Writer<'_> {
         self.sweep()?;
         let (records, mut files): (Vec<&WriteTarget>, Vec<&WriteTarget>) =
             targets.iter().filter(|t| t.change.kind.differs()).partition(|t| t.change.path.as_str() == RECORD);
-        let store = command.filter(|_| self.root.exists).and_then(|_| Store::find(&self.root.path));
-        let record = UndoRecord::new(command.unwrap_or_default(), &[&*files, &*records].concat());
+        let command = command.filter(|_| self.root.exists);
+        let record = command.and_then(|command| {
+            let store = Store::find(&self.root.path)?;
+            Some((UndoRecord::new(command, files.iter().chain(&records)), store))
+        });
         if records.is_empty() && files.is_empty() {
-            return store.map_or(Ok(()), |store| self.finish_record(record, &store));
+            return record.map_or(Ok(()), |(record, store)| self.finish_record(record, &store));
         }
         files.sort_by_key(|target| target.change.kind == ChangeKind::Remove);
-        if self.root.exists {
-            self.replace(&files, &records, store.map(|store| (record, store)))
-        } else {
-            self.create(&files, &records)
-        }
+        if self.root.exists { self.replace(&files, &records, record) } else { self.create(&files, &records) }
     }
 
     /// Stores the record of a commit that begins.

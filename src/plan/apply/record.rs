@@ -19,8 +19,6 @@ use crate::plan::{RECORD, RelPath};
 pub(crate) struct UndoRecord {
     /// The words after the program's name.
     pub(crate) command: String,
-    /// Seconds since 1970.
-    time: u64,
     /// The changed files by path.
     pub(crate) files: BTreeMap<String, UndoFile>,
 }
@@ -38,14 +36,13 @@ pub(crate) struct UndoFile {
 }
 
 impl UndoRecord {
-    pub(super) fn new(command: &str, targets: &[&WriteTarget]) -> Self {
-        let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        let files = targets.iter().map(|target| {
+    pub(super) fn new<'a>(command: &str, targets: impl Iterator<Item = &'a &'a WriteTarget>) -> Self {
+        let files = targets.map(|target| {
             let mode = target.change.after.is_none().then(|| target.permissions.as_ref().and_then(mode)).flatten();
             let (before, after) = (target.change.before.clone(), target.change.after.clone());
             (target.change.path.to_string(), UndoFile { before, after, mode })
         });
-        Self { command: command.to_owned(), time, files: files.collect() }
+        Self { command: command.to_owned(), files: files.collect() }
     }
 
     /// Takes over what an interrupted run of the same command has written.
