@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::generate::{features, selection};
-use super::outcome::{Outcome, OutcomeReport, UsageError as Misuse, apply};
+use super::outcome::{Outcome, OutcomeReport, UsageError, apply};
 use crate::cli::{
     DataFormat, DeriveArgs, DeriveFormat, ExplainArgs, FeatureArgs, LintArgs, OutputFormat, PackageArgs, VerifyArgs,
     WriteArgs,
@@ -49,7 +49,7 @@ pub(super) fn derive(args: &DeriveArgs, term: &mut Term) -> Result<Outcome> {
 }
 
 pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
-    let rule = rule_query::parse(&args.rule.join(" ")).map_err(Misuse)?;
+    let rule = rule_query::parse(&args.rule.join(" ")).map_err(UsageError)?;
     let options = source(&args.code.features, &args.code.packages, args.code.bin.as_ref());
     let code = RbacSource::read(&options)?.below(&args.code.packages.paths)?;
     if code.found.has_errors() {
@@ -72,7 +72,7 @@ pub(super) fn lint(args: &LintArgs, term: &mut Term) -> Result<Outcome> {
     let WriteArgs { dry_run, diff, check, force, .. } = args.write;
     if !args.fix && (dry_run || diff || check || force) {
         let problem = Problem::new("`--dry-run`, `--diff`, `--check` and `--force` are for `--fix`");
-        return Err(Misuse(problem.help("without `--fix` nothing is written")).into());
+        return Err(UsageError(problem.help("without `--fix` nothing is written")).into());
     }
     let options = LintOptions {
         source: RbacSourceOptions {
@@ -181,11 +181,7 @@ fn summary(found: &Diagnostics, verbosity: Verbosity, linted: &Linted) -> String
     let notes = found.iter().filter(|found| found.code == Code::RbacUnproven).count();
     if notes > 0 && verbosity < Verbosity::Verbose {
         let these = if notes == 1 { "1 note is" } else { &format!("{notes} notes are") };
-        let _ = write!(
-            text,
-            "; {these} hidden: permissions that no followed call uses (shown with \
-            `-v`)"
-        );
+        let _ = write!(text, "; {these} hidden: permissions that no followed call uses (shown with `-v`)");
     }
     if linted.named > 0 {
         let calls = if linted.named == 1 { "1 call" } else { &format!("{} calls", linted.named) };

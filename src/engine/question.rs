@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use super::cargo::Cargo;
-use super::dump::DumpAnswer as Printed;
+use super::dump::DumpAnswer;
 use super::kinds::{CompiledType, Metadata};
 use super::{dump, helper, kinds, own, shadow};
 use crate::crd::{self, Crd, CrdDefinition};
@@ -142,11 +142,11 @@ fn read(
             let Some(kind) = kinds.iter().find(|kind| kind.path == path) else { continue };
             answered.insert(path);
             match answer {
-                Printed::Crd(crd) => definitions.extend(CrdDefinition::split(crd, Some(&kind.declared))),
-                Printed::Panic { message, place } => {
+                DumpAnswer::Crd(crd) => definitions.extend(CrdDefinition::split(crd, Some(&kind.declared))),
+                DumpAnswer::Panic { message, place } => {
                     found.push(panic(kind, &message, inside(manifest, &place)).about(kind.resource()));
                 }
-                Printed::Nothing => {
+                DumpAnswer::Nothing => {
                     let message = format!("`crd()` of `{}` exits the process: {status}", kind.path);
                     found.push(Diagnostic::new(Code::CrdPanic, message).at(kind.origin()).about(kind.resource()));
                 }

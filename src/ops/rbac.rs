@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::UsageError as Misuse;
+use super::UsageError;
 use super::elsewhere::elsewhere;
 use super::generate::own_project;
 use super::manifests::{cluster_wide, scope};
@@ -83,7 +83,7 @@ impl RbacSource {
     /// Reads the code, and the manifests that say how the operator is run.
     pub(crate) fn read(options: &RbacSourceOptions) -> Result<Self> {
         let packages = Packages::find(Path::new("."), &options.packages)?;
-        let selections = packages.features(&options.features).map_err(Misuse)?;
+        let selections = packages.features(&options.features).map_err(UsageError)?;
         let project = own_project(&packages.root)?;
         let home = match &project {
             Some(project) => scope(&Draft::open(&packages.root), project)?,
@@ -122,7 +122,7 @@ impl RbacSource {
             && !programs.contains(program)
         {
             let problem = Problem::new(format!("binary `{name}` not found"));
-            return Err(Misuse(match quoted(programs).as_str() {
+            return Err(UsageError(match quoted(programs).as_str() {
                 "" => problem,
                 names => problem.help(format!("the binaries are {names}")),
             })
