@@ -7,8 +7,7 @@ use std::path::Path;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 
-use crate::golden::rooms::is_test;
-use crate::sandbox::files;
+use crate::golden::rooms::sources;
 
 /// Idioms that readers of a second language stumble over, with the usual words.
 const IDIOMS: [(&str, &str); 8] = [
@@ -54,12 +53,7 @@ fn messages_use_the_usual_words() {
 /// The string literals of at least three words by file, without documentation, unit tests and templates of charts.
 fn messages() -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
-    for (path, text) in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
-        if path.ends_with("tests.rs") {
-            continue;
-        }
-        let mut file = syn::parse_file(&text).unwrap();
-        file.items.retain(|item| !is_test(item));
+    for (path, file) in sources("src") {
         let mut texts = Vec::new();
         collect(file.into_token_stream(), &mut texts);
         texts.retain(|text| text.split_whitespace().count() >= 3 && !text.contains("{{"));
@@ -67,7 +61,6 @@ fn messages() -> BTreeMap<String, Vec<String>> {
             found.insert(path, texts);
         }
     }
-    assert!(found.len() > 100, "the sources were not read");
     found
 }
 

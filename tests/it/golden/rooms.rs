@@ -113,24 +113,36 @@ const CRATES: &[(&str, &[&str])] = &[
     ("walkdir", &["ops"]),
 ];
 
+/// Each file below a folder of the repository, without unit tests. Paths are relative to the folder.
+pub(crate) fn sources(folder: &str) -> BTreeMap<String, syn::File> {
+    // `tests.rs` and `tests/` belong to `#[cfg(test)] mod tests;`.
+    let is_code = |path: &str| !path.ends_with("/tests.rs") && !path.contains("/tests/");
+    let mut sources = BTreeMap::new();
+    for (path, text) in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)) {
+        if is_code(&path) {
+            let mut file = syn::parse_file(&text).unwrap();
+            file.items.retain(|item| !is_test(item));
+            sources.insert(path, file);
+        }
+    }
+    assert!(sources.len() > 50, "{folder} was not read");
+    sources
+}
+
 /// The tokens of each room, without its unit tests.
 fn rooms() -> BTreeMap<String, Vec<TokenTree>> {
     let mut rooms: BTreeMap<String, Vec<TokenTree>> = BTreeMap::new();
-    for (path, text) in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+    for (path, mut file) in sources("src") {
         let room = path.split('/').next().unwrap().trim_end_matches(".rs").to_owned();
-        // `tests.rs` belongs to `#[cfg(test)] mod tests;`.
-        if room == "lib" || path.ends_with("/tests.rs") {
-            continue;
+        if room != "lib" {
+            file.attrs.clear();
+            flatten(file.into_token_stream(), rooms.entry(room).or_default());
         }
-        let mut file = syn::parse_file(&text).unwrap();
-        file.attrs.clear();
-        file.items.retain(|item| !is_test(item));
-        flatten(file.into_token_stream(), rooms.entry(room).or_default());
     }
     rooms
 }
 
-pub(crate) fn is_test(item: &syn::Item) -> bool {
+fn is_test(item: &syn::Item) -> bool {
     let attributes = match item {
         syn::Item::Mod(item) => &item.attrs,
         syn::Item::Fn(item) => &item.attrs,
@@ -268,20 +280,16 @@ fn types(items: &[syn::Item], found: &mut Vec<String>) {
 /// Types of one name in a file are for different systems.
 #[test]
 fn a_type_has_a_name_of_its_own_in_its_crate() {
-    for sources in ["src", "manager/src"] {
+    for folder in ["src", "manager/src"] {
         let mut places: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for (path, text) in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(sources)) {
-            if !path.ends_with(".rs") || path.ends_with("tests.rs") || path.contains("/tests/") {
-                continue;
-            }
+        for (path, file) in sources(folder) {
             let mut found = Vec::new();
-            types(&syn::parse_file(&text).unwrap().items, &mut found);
+            types(&file.items, &mut found);
             for name in found {
                 places.entry(name).or_default().insert(path.clone());
             }
         }
-        assert!(places.len() > 100, "{sources} was not read");
         let shared: Vec<_> = places.iter().filter(|(_, files)| files.len() > 1).collect();
-        assert!(shared.is_empty(), "several types of {sources} have one name: {shared:?}");
+        assert!(shared.is_empty(), "several types of {folder} have one name: {shared:?}");
     }
 }
