@@ -928,16 +928,12 @@ impl ValueEnum for Engine {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
             Self::Auto => ("auto", "The source, or the compiler if the source is not sufficient"),
-            Self::Static => (
-                "static",
-                "The source alone, in milliseconds; a construct that it cannot evaluate is \
-                an error",
-            ),
-            Self::Compiled => (
-                "compiled",
-                "The compiler alone: cargo builds the types, and the program prints \
-                their CRDs",
-            ),
+            Self::Static => {
+                ("static", "The source alone, in milliseconds; a construct that it cannot evaluate is an error")
+            }
+            Self::Compiled => {
+                ("compiled", "The compiler alone: cargo builds the types, and the program prints their CRDs")
+            }
         };
         Some(PossibleValue::new(name).help(help))
     }

@@ -256,10 +256,8 @@ pub fn merge(definitions: Vec<CrdDefinition>) -> (Vec<Crd>, Diagnostics) {
     crds.sort_by(|a, b| a.file_name.cmp(&b.file_name));
     for pair in crds.windows(2).filter(|pair| pair[0].file_name == pair[1].file_name) {
         let message = format!("two kinds have the same plural as `{}`", pair[0].file_name);
-        let found = Diagnostic::new(Code::VersionConflict, message).help(
-            "set another `plural` in `#[kube(…)]` of \
-            one of them",
-        );
+        let found =
+            Diagnostic::new(Code::VersionConflict, message).help("set another `plural` in `#[kube(…)]` of one of them");
         diagnostics.push(found.about(pair[0].name()).about(pair[1].name()));
     }
     diagnostics.sort();

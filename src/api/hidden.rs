@@ -103,10 +103,7 @@ impl<'a> Hidden<'a> {
         }
         if let Some(attribute) = attributes_of(item).iter().find(|attribute| self.makes_resources(attribute)) {
             let name = attribute.path().to_token_stream().to_string().replace(' ', "");
-            let message = format!(
-                "the attribute macro `#[{name}]` may declare custom resources, but is not \
-                expanded"
-            );
+            let message = format!("the attribute macro `#[{name}]` may declare custom resources, but is not expanded");
             return Some(error(message, self.tree.origin(module, item.span())));
         }
         self.inside(module, item).or_else(|| self.unread(module, item))
@@ -134,10 +131,7 @@ impl<'a> Hidden<'a> {
         }
         let path = paths.into_iter().find(of_kube)?;
         let name = path.to_token_stream().to_string().replace(' ', "");
-        let message = format!(
-            "the macro `{name}` comes from a crate that uses kube, and may declare custom \
-            resources"
-        );
+        let message = format!("the macro `{name}` comes from a crate that uses kube, and may declare custom resources");
         let origin = self.tree.origin(module, path.span());
         Some(Diagnostic::new(Code::UnreadMacro, message).at(origin).help(LIST))
     }
@@ -202,8 +196,7 @@ impl<'a> Hidden<'a> {
                     .then(|| error(format!("the macro `{name}!` derives `CustomResource`, but is not expanded")))
             }
             Resolution::Foreign(path) if self.tree.may_derive(&path[0]) => unread(format!(
-                "the macro `{name}!` comes from a crate that uses kube, and may declare custom \
-                    resources"
+                "the macro `{name}!` comes from a crate that uses kube, and may declare custom resources"
             )),
             _ => None,
         }

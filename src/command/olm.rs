@@ -105,8 +105,7 @@ fn selected(selectors: &[String]) -> Result<BTreeSet<Optional>, Problem> {
             }
             (None, "name=multiarch" | "name=community") => {
                 let problem = Problem::new(format!(
-                    "`{selector}` requires access to image registries, which this command does \
-                        not use"
+                    "`{selector}` requires access to image registries, which this command does not use"
                 ));
                 return Err(problem.help("`operator-sdk bundle validate` does"));
             }

@@ -311,8 +311,7 @@ impl StructuralCheck<'_> {
         if schema.get("items").is_some_and(Value::is_array)
             || (schema.get("type").is_some_and(|kind| kind == "array") && !schema.contains_key("items"))
         {
-            let help = "use a struct with named fields instead of a tuple; for a list, specify the schema of its \
-                items";
+            let help = "use a struct with named fields instead of a tuple; for a list, specify the schema of its items";
             self.say(Code::ArrayItems, path, "an array has no schema for all of its items", help);
         }
         if flag(schema, "uniqueItems") {

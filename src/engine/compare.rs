@@ -140,10 +140,8 @@ impl Difference<'_> {
         let (group, kind, version) = self.definition.key();
         let lines = TextDiff::from_lines(&self.read, &self.compiled);
         let diff = lines.unified_diff().header("read", "compiled").to_string();
-        let message = format!(
-            "the compiler generates a different CRD for `{kind}`, version `{version}` of \
-            `{group}`:\n{diff}"
-        );
+        let message =
+            format!("the compiler generates a different CRD for `{kind}`, version `{version}` of `{group}`:\n{diff}");
         let help = match code {
             Code::ReleaseDiffers => "the CRDs of the compiler were used; a newer memcached-sdk may support the release",
             _ => "use `--engine compiled`, and please report the difference",

@@ -192,10 +192,7 @@ pub(crate) fn run(options: &BundleOptions, say: &mut dyn FnMut(&str)) -> Result<
 /// Reads PROJECT in the working directory.
 fn project() -> Result<Project> {
     let text = std::fs::read_to_string(RECORD).map_err(|_| {
-        Problem::new("not in a project: `PROJECT` not found").help(
-            "pass the name of the operator with \
-            `--package`",
-        )
+        Problem::new("not in a project: `PROJECT` not found").help("pass the name of the operator with `--package`")
     })?;
     Ok(Project::parse(&text)?)
 }

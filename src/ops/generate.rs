@@ -186,10 +186,8 @@ fn notes(manifests: &Manifests, options: &ManifestOptions) -> Diagnostics {
         Some(elsewhere) => Some(elsewhere.note("nothing to generate was found")),
         None => manifests.roles.unmarked.then(|| {
             let message = "the role is not changed, since the source has no `+kubebuilder:rbac` marker";
-            Diagnostic::new(Code::RoleKept, message).help(
-                "`memcached-sdk rbac lint --fix` adds the markers that \
-                the code needs",
-            )
+            Diagnostic::new(Code::RoleKept, message)
+                .help("`memcached-sdk rbac lint --fix` adds the markers that the code needs")
         }),
     };
     note.into_iter().collect()

@@ -191,8 +191,7 @@ impl Migration<'_> {
         let same = |pointer: &str| now.pointer(pointer) == before.pointer(pointer);
         if !["/metadata/uid", "/metadata/generation", "/status/storedVersions"].into_iter().all(same) {
             let problem = Problem::new(format!(
-                "the CRD `{}` has changed, so no version was removed from \
-                    `status.storedVersions`",
+                "the CRD `{}` has changed, so no version was removed from `status.storedVersions`",
                 self.name
             ));
             return Err(problem.help("run the command again").into());

@@ -158,8 +158,7 @@ impl MarkerCheck<'_> {
         if has("create") && whole && !self.may_create_by_name(markers) {
             self.warn(
                 "`create` cannot be restricted by `resourceNames`: the request has no object name",
-                "move this verb to a marker without `resourceNames`; or create by server-side apply, and add \
-                    `patch`",
+                "move this verb to a marker without `resourceNames`; or create by server-side apply, and add `patch`",
             );
         }
         if has("deletecollection") {

@@ -212,10 +212,7 @@ impl RoleComparison<'_> {
                 (None, true) => ("it from the marker", "//"),
                 (Some(_), _) => ("it from the role", "#"),
             };
-            let help = format!(
-                "remove {from}, or give the reason: `{mark} memcached-sdk:allow(rbac-excess): \
-                reason`"
-            );
+            let help = format!("remove {from}, or give the reason: `{mark} memcached-sdk:allow(rbac-excess): reason`");
             (Code::RbacExcess, format!("nothing in the code uses {list}"), help)
         });
         [note, finding]
@@ -228,8 +225,7 @@ impl RoleComparison<'_> {
             let (line, _) = usage.origin.line_column();
             let place = format!("{}:{line}", usage.origin.path);
             return Some(format!(
-                "`{}` in {place} writes roles, and the API server lets it grant only permissions that the operator \
-                    has",
+                "`{}` in {place} writes roles, and the API server lets it grant only permissions that the operator has",
                 usage.call
             ));
         }

@@ -43,10 +43,8 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &TypeScope, ite
     describer.path = vec![attrs.kind.clone()];
     let root = attrs.kind_struct.clone().unwrap_or_else(|| attrs.kind.clone());
     if input.ident == root.as_str() {
-        let message = format!(
-            "the spec has the same name as the kind, `{root}`, for which the derive generates a \
-            type"
-        );
+        let message =
+            format!("the spec has the same name as the kind, `{root}`, for which the derive generates a type");
         let refusal = Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message);
         return Err(describer.refuse(refusal.help(format!("rename the struct to `{root}Spec`"))));
     }

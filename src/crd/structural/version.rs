@@ -42,10 +42,7 @@ impl StructuralCheck<'_> {
                 let help = format!("expected one of `{}`", COLUMN_TYPES.join("`, `"));
                 self.about(
                     Code::PrinterColumn,
-                    &format!(
-                        "the printer column `{name}` has the unsupported type \
-                    `{kind}`"
-                    ),
+                    &format!("the printer column `{name}` has the unsupported type `{kind}`"),
                     &help,
                 );
             }
@@ -54,10 +51,7 @@ impl StructuralCheck<'_> {
                 let help = format!("use one of `{}`", COLUMN_FORMATS.join("`, `"));
                 self.about(
                     Code::PrinterColumn,
-                    &format!(
-                        "the printer column `{name}` has the unsupported format \
-                    `{format}`"
-                    ),
+                    &format!("the printer column `{name}` has the unsupported format `{format}`"),
                     &help,
                 );
             }

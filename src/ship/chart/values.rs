@@ -12,8 +12,7 @@ const SECTIONS: [(&str, &str); 12] = [
     ("manager", "The manager's Deployment. `envOverrides` is for --set: manager.envOverrides.NAME=VALUE."),
     (
         watched::VALUE,
-        "The namespaces that the operator watches; they must exist. Each gets the operator's Roles and their \
-            bindings.",
+        "The namespaces that the operator watches; they must exist. Each gets the operator's Roles and their bindings.",
     ),
     ("serviceAccount", "The ServiceAccount of the manager. When it is not enabled, `name` is an existing one."),
     ("rbac", "`helpers` are the roles for users: admin, editor and viewer of each kind."),

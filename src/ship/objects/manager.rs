@@ -18,10 +18,7 @@ pub(crate) fn deployment(objects: &[Value]) -> Result<&Value, Problem> {
     let names: Vec<&str> = deployments().map(name).collect();
     let only = deployments().next().filter(|_| names.len() == 1);
     labelled.or(only).ok_or_else(|| match &*names {
-        [] => Problem::new("the manifests have no Deployment").help(
-            "pass the manifests of the whole \
-            operator",
-        ),
+        [] => Problem::new("the manifests have no Deployment").help("pass the manifests of the whole operator"),
         names => Problem::new(format!("the manifests have several Deployments: {}", names.join(", ")))
             .help("set the label `control-plane: controller-manager` on the manager's Deployment"),
     })
@@ -47,8 +44,7 @@ pub(crate) fn container(deployment: &Value) -> Result<usize, Problem> {
     if let Some(wanted) = pod["metadata"]["annotations"][DEFAULT_CONTAINER].as_str() {
         return called(wanted).ok_or_else(|| {
             Problem::new(format!(
-                "the annotation `{DEFAULT_CONTAINER}` of {what} has a value that is not a \
-                container: `{wanted}`"
+                "the annotation `{DEFAULT_CONTAINER}` of {what} has a value that is not a container: `{wanted}`"
             ))
             .help(format!("set it to the manager's container, one of {}", names.join(", ")))
         });

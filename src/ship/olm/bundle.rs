@@ -286,10 +286,7 @@ fn left_out(object: &Value) -> Diagnostic {
     let message = format!("{} is left out: bundles do not support its kind", shown(object));
     let help = match kind(object) {
         "Certificate" | "Issuer" => "OLM issues certificates only for webhooks: let the operator create the others",
-        "DaemonSet" | "Job" | "Pod" | "StatefulSet" => {
-            "OLM runs only Deployments: let the operator create the \
-            others"
-        }
+        "DaemonSet" | "Job" | "Pod" | "StatefulSet" => "OLM runs only Deployments: let the operator create the others",
         _ => "let the operator create it, or leave it out of config/manifests",
     };
     Diagnostic::new(Code::BundleLeftOut, message).help(help)

@@ -67,8 +67,7 @@ impl Folder {
                 wrong(
                     Some(path),
                     "`manifests/` has a subfolder, which OLM does not read".to_owned(),
-                    "move its files to \
-                    `manifests/`",
+                    "move its files to `manifests/`",
                 );
                 continue;
             }

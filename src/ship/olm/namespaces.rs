@@ -67,13 +67,11 @@ pub(super) fn subjects(binding: &Value, is_own: impl Fn(&Value) -> bool) -> Vec<
         let (message, help) = if is_own(subject) {
             (
                 format!(
-                    "{} refers to the operator's account in the namespace `{namespace}`, but OLM chooses the \
-                        namespace",
+                    "{} refers to the operator's account in the namespace `{namespace}`, but OLM chooses the namespace",
                     shown(binding)
                 ),
                 format!(
-                    "add {role} to the manifests, bound only to this account: it becomes a permission of the \
-                        account"
+                    "add {role} to the manifests, bound only to this account: it becomes a permission of the account"
                 ),
             )
         } else {

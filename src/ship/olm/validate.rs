@@ -331,8 +331,7 @@ fn objects(check: &mut BundleCheck) {
                 Code::BundleObject,
                 place.clone(),
                 format!("a {} has no name", kind(object)),
-                "set \
-                `metadata.name`",
+                "set `metadata.name`",
             );
         }
         if !namespace(object).is_empty() {

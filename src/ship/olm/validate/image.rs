@@ -11,10 +11,7 @@ pub(super) fn related(check: &mut BundleCheck) {
         if reference.is_empty() {
             check.csv(Code::BundleImage, format!("`spec.relatedImages[{at}].image` is empty"), help);
         } else if !is_image(reference) {
-            let message = format!(
-                "`spec.relatedImages[{at}].image` is `{reference}`, which is not an image \
-                reference"
-            );
+            let message = format!("`spec.relatedImages[{at}].image` is `{reference}`, which is not an image reference");
             check.csv(Code::BundleImage, message, help);
         }
     }
