@@ -54,6 +54,13 @@ pub enum Command {
     /// written, and the changes are shown.
     #[command(subcommand)]
     Delete(DeleteCommand),
+    /// Give a kind, a version, an API group or the project another name
+    ///
+    /// Files move, and types, modules, imports, markers and manifests follow, as if the project had been created with the new names.
+    /// Your lines stay. Texts and comments with an old name stay too, and are listed. Where you have changed a line that has to
+    /// change, nothing is written, and the line is shown.
+    #[command(subcommand)]
+    Rename(RenameCommand),
     /// Take back the last command that wrote to the project
     ///
     /// Files get the text that they had before the command, and files that it made go. If one of them has changed since, nothing is
@@ -189,6 +196,70 @@ pub struct DeleteWebhookArgs {
     /// Delete the conversion, of which this version is the hub
     #[arg(long)]
     pub conversion: bool,
+}
+
+/// The parts of a project that can be renamed.
+#[derive(Debug, Subcommand)]
+pub enum RenameCommand {
+    /// Rename a kind, its plural or short names, one of its versions, or an API group
+    ///
+    /// A kind: rename api --kind Memcached --to-kind Cache. A version: rename api --kind Memcached --version v1alpha1 --to-version
+    /// v1beta1. A group with all its kinds: rename api --group cache --to-group store. Nothing in a cluster changes; the steps for
+    /// clusters with objects are shown.
+    Api(RenameApiArgs),
+    /// Rename the project: its package, its namespace, and the prefix of its objects
+    ///
+    /// The folder keeps its name. Nothing in a cluster changes; the steps for clusters with the operator are shown.
+    Project(RenameProjectArgs),
+}
+
+/// `rename api`
+#[derive(Debug, Clone, Default, Args)]
+pub struct RenameApiArgs {
+    /// The API group without the project's domain. It can be left out when only one group of the project has the kind
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub group: String,
+    /// The version to rename, with `--to-version`
+    #[arg(long)]
+    pub version: Option<String>,
+    /// The kind, in PascalCase [default: all kinds of the group]
+    #[arg(long)]
+    pub kind: Option<String>,
+    /// The new API group, without the project's domain
+    #[arg(long, value_name = "GROUP")]
+    pub to_group: Option<String>,
+    /// The new version
+    #[arg(long, value_name = "VERSION")]
+    pub to_version: Option<String>,
+    /// The new kind. Its plural follows the rules of English if the old one does
+    #[arg(long, value_name = "KIND")]
+    pub to_kind: Option<String>,
+    /// The new plural
+    #[arg(long, value_name = "PLURAL")]
+    pub to_plural: Option<String>,
+    /// The new short names, which replace all old ones; empty for none
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub to_short_name: Option<Vec<String>>,
+    /// Write the CRDs, the RBAC role and the webhook configurations too, as `generate` does
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
+    pub make: bool,
+    /// Flags for writing and reporting.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// `rename project`
+#[derive(Debug, Clone, Args)]
+pub struct RenameProjectArgs {
+    /// The new name
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Write the CRDs, the RBAC role and the webhook configurations too, as `generate` does
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
+    pub make: bool,
+    /// Flags for writing and reporting.
+    #[command(flatten)]
+    pub write: WriteArgs,
 }
 
 /// The parts of a project that can be created.
@@ -539,6 +610,12 @@ pub struct EditArgs {
     /// Grant a Role in each of these namespaces, and watch only there. They are not created
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub namespaces: Vec<String>,
+    /// The suffix of the API groups: all kinds of the project get it. The steps for clusters with objects are shown
+    #[arg(long)]
+    pub domain: Option<String>,
+    /// The URL of the source repository
+    #[arg(long, value_name = "URL")]
+    pub repo: Option<String>,
     /// The copyright holder, named in LICENSE (MIT) and at the top of every scaffolded Rust file; empty for none
     #[arg(long, value_name = "NAME")]
     pub owner: Option<String>,

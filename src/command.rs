@@ -33,6 +33,7 @@ mod new;
 mod olm;
 mod outcome;
 mod rbac;
+mod rename;
 mod scorecard;
 mod undo;
 mod update;
@@ -63,6 +64,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Create(CreateCommand::Api(args)) => report(&args.write, |term| create_api::run(&args, term)),
         Command::Create(CreateCommand::Webhook(args)) => report(&args.write, |term| create_webhook::run(&args, term)),
         Command::Delete(command) => report(delete::write(&command), |term| delete::run(&command, term)),
+        Command::Rename(command) => report(rename::write(&command), |term| rename::run(&command, term)),
         Command::Undo(args) => report(&args.write, |term| undo::run(&args, term)),
         Command::Edit(args) => report(&args.write, |term| edit::run(&args, term)),
         Command::Generate(GenerateArgs { target: Some(target), .. }) => match target {

@@ -241,6 +241,7 @@ codes! {
     NoLock = "no-lock", Error, "The releases of dependencies are unknown without an up-to-date `Cargo.lock`";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
     NotStructural = "not-structural", Error, "kube cannot build a structural schema for a type; `crd()` would panic";
+    OldName = "old-name", Warning, "A text or a comment has a name that the project no longer has";
     OnlyRead = "only-read", Warning, "A kind may be an external API that the operator only reads";
     Pattern = "pattern", Error, "A regular expression is invalid in Go, the language of the API server";
     PrinterColumn = "printer-column", Error, "A printer column is invalid for the API server";

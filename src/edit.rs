@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use crate::diagnostic::Problem;
 
+pub(crate) mod cargo_lock;
 pub mod cargo_toml;
 pub mod container;
 pub mod kustomization;

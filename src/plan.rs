@@ -255,6 +255,11 @@ impl RelPath {
         &self.0
     }
 
+    /// Returns true for a Rust file.
+    pub(crate) fn is_rust(&self) -> bool {
+        Path::new(&self.0).extension().is_some_and(|end| end == "rs")
+    }
+
     /// The path below `root`.
     pub fn below(&self, root: &Path) -> PathBuf {
         self.segments().fold(root.to_path_buf(), |path, segment| path.join(segment))

@@ -89,7 +89,7 @@ pub(crate) fn bundle(draft: &mut Draft, context: &ProjectContext, if_exists: IfE
 
 /// Formats a Rust file, if rustfmt is available.
 pub(crate) fn formatted(path: &RelPath, text: &str) -> String {
-    match template::is_rust(path.as_str()).then(|| rustfmt::format(text)) {
+    match path.is_rust().then(|| rustfmt::format(text)) {
         Some(Formatted::Yes(text)) => text,
         Some(Formatted::No) | None => text.to_owned(),
     }

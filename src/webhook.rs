@@ -10,65 +10,19 @@ use serde_json::{Value, json};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::source::SourceTree;
-use crate::source::marker::{Marker, WEBHOOK, WEBHOOK_CONFIGURATION};
+use crate::source::marker::{WEBHOOK, WEBHOOK_CONFIGURATION};
 
 mod confine;
 mod handler;
+mod kind;
 mod marker;
 mod patch;
 mod refused;
 
 pub use self::confine::confine;
 pub use self::handler::{Handlers, handlers};
-pub use self::marker::Webhook;
-
-/// The kind of an admission webhook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WebhookKind {
-    /// May change the object.
-    Mutating,
-    /// Allows or denies.
-    Validating,
-}
-
-impl WebhookKind {
-    fn of(marker: &Marker) -> Self {
-        if marker.bool("mutating") { Self::Mutating } else { Self::Validating }
-    }
-
-    /// The kind of its configuration object.
-    pub fn configuration(self) -> &'static str {
-        match self {
-            Self::Mutating => "MutatingWebhookConfiguration",
-            Self::Validating => "ValidatingWebhookConfiguration",
-        }
-    }
-
-    /// The word in messages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mutating => "mutating",
-            Self::Validating => "validating",
-        }
-    }
-
-    /// The default name of the configuration object.
-    pub fn default_name(self) -> &'static str {
-        match self {
-            Self::Mutating => "mutating-webhook-configuration",
-            Self::Validating => "validating-webhook-configuration",
-        }
-    }
-}
-
-/// The parsed markers of a package.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct WebhookManifests {
-    /// The webhooks.
-    pub webhooks: Vec<Webhook>,
-    /// The names of configuration objects, each with its marker.
-    pub names: BTreeMap<WebhookKind, (String, Origin)>,
-}
+pub use self::kind::WebhookKind;
+pub use self::marker::{Webhook, WebhookManifests};
 
 /// Reports webhooks for resources that do not exist in their group: the API server never calls these. `resources` lists
 /// the resources of each group in the source; other groups are not checked.

@@ -8,6 +8,7 @@ use super::choice;
 use super::outcome::{Outcome, UsageError, apply_and_fetch};
 use crate::cli::{EditArgs, peers};
 use crate::diagnostic::Problem;
+use crate::ops::Findings;
 use crate::ops::choice::{Choice, NamespaceScope};
 use crate::ops::edit::{self, EditOptions};
 use crate::ops::init;
@@ -22,10 +23,12 @@ pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
         choices: choices(args)?,
         multigroup: args.multigroup,
         generate: args.make,
+        domain: args.domain.clone(),
+        repo: args.repo.clone(),
         force: args.write.force,
     };
-    let found = edit::run(&mut draft, &options)?;
-    apply_and_fetch(draft, found, &args.write, "", term)
+    let Findings { value: next, diagnostics } = edit::run(&mut draft, &options)?;
+    apply_and_fetch(draft, diagnostics, &args.write, &next, term)
 }
 
 fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
@@ -43,7 +46,8 @@ fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
         choices.push(Choice::License(license.spdx().map(str::to_owned)));
     }
     choices.extend(choice::of_parts(&args.parts));
-    if choices.is_empty() && args.multigroup.is_none() && args.parts.plugins.is_empty() {
+    let others = args.multigroup.is_some() || args.domain.is_some() || args.repo.is_some();
+    if choices.is_empty() && !others && args.parts.plugins.is_empty() {
         let problem = Problem::new("no flag is given");
         return Err(UsageError(problem.help("pass the choice to change, such as `--namespaced`; see `--help`")).into());
     }

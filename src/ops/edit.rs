@@ -9,14 +9,15 @@ use serde_json::Value;
 use similar::TextDiff;
 
 use super::choice::Choice;
-use super::manifests;
 use super::replay::{Scaffold, replay};
+use super::{Findings, UsageError, init, manifests, rename};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::edit::merge::{MergeConflict, Merged, merge, without};
 use crate::parallel;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
 use crate::project::manager::ManagerSource;
+use crate::project::name::Domain;
 use crate::scaffold::{self, manager};
 
 /// Options of `edit`.
@@ -25,6 +26,10 @@ pub(crate) struct EditOptions {
     pub(crate) choices: Vec<Choice>,
     /// The layout for several API groups, or for one; `None` keeps it.
     pub(crate) multigroup: Option<bool>,
+    /// The suffix of the API groups.
+    pub(crate) domain: Option<String>,
+    /// The URL of the repository.
+    pub(crate) repo: Option<String>,
     /// Plans the generated manifests as well.
     pub(crate) generate: bool,
     /// Overwrites files that exist with different content.
@@ -42,11 +47,28 @@ pub(crate) enum Edited {
     Discard,
 }
 
-/// Plans the difference that the choices make in the files of the draft.
-pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Diagnostics> {
+/// Plans the difference that the choices make in the files of the draft. The value says what is left to do in clusters.
+pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Findings<String>> {
+    let mut next = String::new();
+    let mut found = Diagnostics::default();
+    if options.domain.is_some() || options.repo.is_some() {
+        let before = Project::recorded(draft)?;
+        let after = renamed(&before, options)?;
+        if after != before {
+            found.extend(rename::apply(draft, &before, &after)?);
+            next = before
+                .resources
+                .iter()
+                .zip(&after.resources)
+                .filter_map(|(old, new)| rename::in_clusters(old, new))
+                .collect();
+        }
+    }
+    if found.has_errors() {
+        return Ok(Findings { value: next, diagnostics: found });
+    }
     let recorded = Project::recorded(draft)?;
     let if_exists = if options.force { IfExists::Overwrite } else { IfExists::Skip };
-    let mut found = Diagnostics::default();
     let mut project = recorded.clone();
     if let Some(multigroup) = options.multigroup {
         project = multigroup::regroup(draft, project, multigroup, &mut found)?;
@@ -79,7 +101,19 @@ pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Diagnostic
     if options.generate && !found.has_errors() {
         found.extend(manifests::manifests(draft, &wanted)?);
     }
-    Ok(found)
+    Ok(Findings { value: next, diagnostics: found })
+}
+
+/// The project with the domain and the repository of the options.
+fn renamed(project: &Project, options: &EditOptions) -> Result<Project> {
+    let mut wanted = project.clone();
+    if let Some(domain) = &options.domain {
+        wanted = rename::with_domain(&wanted, &Domain::parse(domain).map_err(UsageError)?);
+    }
+    if let Some(repo) = &options.repo {
+        wanted.repo = init::repository(repo)?;
+    }
+    Ok(wanted)
 }
 
 /// Makes the project of the draft another one. Reports what stands in the way.
@@ -91,7 +125,7 @@ pub(crate) fn change(draft: &mut Draft, wanted: &Project, edited: Edited) -> Res
 }
 
 /// Makes the differences between two scaffolds in the files of the draft. Reports what stands in the way.
-fn apply_difference(
+pub(crate) fn apply_difference(
     draft: &mut Draft,
     from: &Scaffold,
     to: &Scaffold,

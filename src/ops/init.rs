@@ -73,6 +73,11 @@ pub(crate) fn is_module_path(repo: &str) -> bool {
     !repo.contains([':', '@']) && host.is_some_and(|host| host.contains('.') && !host.starts_with('.'))
 }
 
+/// The URL of a repository; that of a Go module for its path. `None` if it is empty.
+pub(crate) fn repository(repo: &str) -> Result<Option<String>> {
+    words("--repo", &if is_module_path(repo) { format!("https://{repo}") } else { repo.to_owned() })
+}
+
 /// Returns the relative path to the root of the cargo workspace that includes the project, such as `../..`.
 fn workspace(root: &Path, source: &ManagerSource) -> Result<Option<String>> {
     let Some((manifest, inside)) = workspace_of(root) else { return Ok(None) };
@@ -124,9 +129,7 @@ fn project(root: &Path, options: &InitOptions) -> Result<Project> {
     project.multigroup = options.multigroup;
     project.namespaces = namespaces(&options.namespaces)?;
     project.namespaced = options.namespaced || !project.namespaces.is_empty();
-    let repo =
-        options.repo.as_ref().map(|repo| if is_module_path(repo) { format!("https://{repo}") } else { repo.clone() });
-    project.repo = repo.map(|repo| words("--repo", &repo)).transpose()?.flatten();
+    project.repo = options.repo.as_deref().map(repository).transpose()?.flatten();
     project.owner = options.owner.as_deref().map(|owner| words("--owner", owner)).transpose()?.flatten();
     project.license.clone_from(&options.license);
     for choice in &options.choices {

@@ -49,7 +49,7 @@ pub(crate) fn render(set: &str, context: &impl Serialize) -> Result<Vec<Rendered
     render().map_err(|error: anyhow::Error| error.context(format!("bug in memcached-sdk: template set `{set}`")))
 }
 
-pub(crate) fn is_rust(path: &str) -> bool {
+pub(super) fn is_rust(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension == "rs")
 }
 

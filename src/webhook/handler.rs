@@ -1,6 +1,7 @@
 //! Compares the paths in markers with those that the code serves through `manager::webhook`.
 
-use super::{Webhook, WebhookKind, WebhookManifests};
+use super::kind::WebhookKind;
+use super::marker::{Webhook, WebhookManifests};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::{MethodCall, SourceTree};
 

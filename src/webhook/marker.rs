@@ -1,8 +1,11 @@
 //! Builds a webhook from a `+kubebuilder:webhook` marker, with controller-gen's semantics and error texts.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
-use super::{WebhookKind, patch};
+use super::kind::WebhookKind;
+use super::patch;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::source::marker::Marker;
 
@@ -20,6 +23,15 @@ pub struct Webhook {
     pub(super) reinvocation: String,
     /// The marker.
     pub origin: Origin,
+}
+
+/// The parsed markers of a package.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WebhookManifests {
+    /// The webhooks.
+    pub webhooks: Vec<Webhook>,
+    /// The names of configuration objects, each with its marker.
+    pub names: BTreeMap<WebhookKind, (String, Origin)>,
 }
 
 impl Webhook {

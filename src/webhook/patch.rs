@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::WebhookKind;
+use super::kind::WebhookKind;
 
 type PatchObject = Map<String, Value>;
 

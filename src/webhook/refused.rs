@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use super::{Webhook, WebhookKind};
+use super::kind::WebhookKind;
+use super::marker::Webhook;
 use crate::diagnostic::{Code, Diagnostic};
 
 pub(super) fn check(webhook: &Webhook) -> Vec<Diagnostic> {

@@ -36,6 +36,7 @@ mod rbac_derive;
 mod rbac_lint;
 mod rbac_programs;
 mod reading;
+mod rename;
 mod resolve;
 mod rooms;
 pub(crate) mod samples;

@@ -2,20 +2,18 @@
 //!
 //! The rest of each file stays. Names of objects and controllers do not change, because they exist in clusters.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
-use walkdir::WalkDir;
 
 use super::{Edited, apply_difference};
 use crate::diagnostic::{Diagnostics, Problem};
+use crate::ops::moves::Moves;
 use crate::ops::replay::{Scaffold, replay};
-use crate::plan::{Draft, IfExists, RelPath};
+use crate::plan::{Draft, IfExists};
 use crate::project::name::ControllerName;
 use crate::project::{Controllers, Project, Resource};
-use crate::scaffold;
-use crate::source::{Regroup, crate_name, regrouped};
+use crate::source::Regroup;
 
 /// Changes the layout of the project in the draft. Returns the project with the other layout.
 pub(crate) fn regroup(
@@ -39,110 +37,45 @@ pub(crate) fn regroup(
         let to = project.regrouped(multigroup).context("the project cannot have the other layout")?;
         (project, to)
     };
-    let layout = SourceLayout::new(&from, &to);
+    let moves = moves(&from, &to);
     let [before, mut after] = [replay(&from)?, replay(&to)?];
-    for path in files(draft.root())? {
-        layout.carry(draft, &path)?;
-    }
-    let mut moved = Scaffold::new();
+    moves.carry(draft)?;
+    let mut carried = Scaffold::new();
     for (path, text) in before {
-        let new = layout.path(&path)?;
-        let text = layout.text(&path, &text);
+        let new = moves.path(&path)?;
+        let text = moves.text(&path, &text);
         if new != path {
             after.insert(new.clone(), text.clone());
         }
-        moved.insert(new, text);
+        carried.insert(new, text);
     }
-    found.extend(apply_difference(draft, &moved, &after, IfExists::Refuse, Edited::Keep)?);
+    found.extend(apply_difference(draft, &carried, &after, IfExists::Refuse, Edited::Keep)?);
     Ok(to)
 }
 
-/// Lists the files of the operator's own package, and the files of config/ that the layout may rename.
-fn files(root: &Path) -> Result<Vec<RelPath>> {
-    let folders = ["benches", "config/crd/patches", "config/rbac", "examples", "src", "tests"];
-    let mut files = Vec::new();
-    for entry in folders.iter().map(|folder| root.join(folder)).filter(|folder| folder.is_dir()).flat_map(WalkDir::new)
-    {
-        let entry = entry?;
-        if entry.file_type().is_file() {
-            let parts: Vec<_> = entry.path().strip_prefix(root)?.iter().map(|part| part.to_string_lossy()).collect();
-            files.push(RelPath::new(parts.join("/"))?);
-        }
-    }
-    Ok(files)
-}
-
 /// The moves from one layout to the other.
-struct SourceLayout {
-    crate_name: String,
-    /// Old path → new path, without `.rs`. An entry stands for a file, or for a folder and the file of its module.
-    moves: BTreeMap<String, String>,
-    paths: Vec<Regroup>,
-}
-
-impl SourceLayout {
-    fn new(from: &Project, to: &Project) -> Self {
-        let (one, several) = if to.multigroup { (from, to) } else { (to, from) };
-        let mut layout = Self { crate_name: crate_name(&one.package()), moves: BTreeMap::new(), paths: Vec::new() };
-        for (one_resource, resource) in one.resources.iter().zip(&several.resources) {
-            let group = resource.group_module();
-            for modules in modules(one, one_resource) {
-                let mut grouped = modules.clone();
-                grouped.insert(1, group.clone());
-                layout.moves.insert(format!("src/{}", modules.join("/")), format!("src/{}", grouped.join("/")));
-                layout.paths.push(if to.multigroup {
-                    Regroup::Into { path: modules, at: 1, name: group.clone() }
-                } else {
-                    grouped.truncate(2);
-                    Regroup::OutOf(grouped)
-                });
-            }
-            layout.moves.extend(other_files(one_resource, false).into_iter().zip(other_files(resource, true)));
+fn moves(from: &Project, to: &Project) -> Moves {
+    let (one, several) = if to.multigroup { (from, to) } else { (to, from) };
+    let mut moves = Moves::new(&one.package());
+    for (one_resource, resource) in one.resources.iter().zip(&several.resources) {
+        let group = resource.group_module();
+        for modules in modules(one, one_resource) {
+            let mut grouped = modules.clone();
+            grouped.insert(1, group.clone());
+            moves.files.insert(format!("src/{}", modules.join("/")), format!("src/{}", grouped.join("/")));
+            moves.paths.push(if to.multigroup {
+                Regroup::Into { path: modules, at: 1, name: group.clone() }
+            } else {
+                grouped.truncate(2);
+                Regroup::OutOf(grouped)
+            });
         }
-        if !to.multigroup {
-            layout.moves = layout.moves.into_iter().map(|(one, several)| (several, one)).collect();
-        }
-        layout
+        moves.files.extend(other_files(one_resource, false).into_iter().zip(other_files(resource, true)));
     }
-
-    fn path(&self, path: &RelPath) -> Result<RelPath> {
-        let text = path.as_str();
-        let moved = self.moves.iter().find_map(|(from, to)| {
-            let rest = text.strip_prefix(from)?;
-            (rest.is_empty() || rest == ".rs" || rest.starts_with('/')).then(|| format!("{to}{rest}"))
-        });
-        Ok(moved.map_or(Ok(path.clone()), RelPath::new)?)
+    if !to.multigroup {
+        moves.files = moves.files.into_iter().map(|(one, several)| (several, one)).collect();
     }
-
-    fn text(&self, path: &RelPath, text: &str) -> String {
-        let Some(module) = path.as_str().strip_suffix(".rs") else { return text.to_owned() };
-        let module: Vec<&str> = match module.strip_prefix("src/") {
-            Some("lib" | "main") | None => Vec::new(),
-            Some(module) => module.strip_suffix("/mod").unwrap_or(module).split('/').collect(),
-        };
-        regrouped(text, &self.crate_name, &module, &self.paths)
-    }
-
-    /// Moves a file of the user and updates the paths in it.
-    fn carry(&self, draft: &mut Draft, path: &RelPath) -> Result<()> {
-        let new = self.path(path)?;
-        let Some(text) = draft.read(path)? else { return Ok(()) };
-        let mut changed = self.text(path, &text);
-        if changed != text && scaffold::formatted(path, &text) == text {
-            changed = scaffold::formatted(path, &changed);
-        }
-        if new != *path {
-            if draft.read(&new)?.is_some() {
-                let problem = Problem::new(format!("cannot move `{path}` to `{new}`: it exists"));
-                return Err(problem.help("move one of them away, and run the command again").into());
-            }
-            draft.remove(path.clone());
-            draft.scaffold(new, changed, IfExists::Refuse);
-        } else if changed != text {
-            draft.edit(path, |_| Ok(changed))?;
-        }
-        Ok(())
-    }
+    moves
 }
 
 /// The module paths of a resource, from the crate root, in the layout without groups. The other layout adds a group to each.

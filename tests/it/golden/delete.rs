@@ -115,13 +115,13 @@ fn project(flags: &str, commands: &[&str]) -> Sandbox {
 }
 
 /// Brings the manifests up to date without compiling.
-fn generate(sandbox: &Sandbox) {
+pub(super) fn generate(sandbox: &Sandbox) {
     sandbox.lock().run("generate --engine static").success();
     std::fs::remove_file(sandbox.path("Cargo.lock")).unwrap();
 }
 
 #[track_caller]
-fn assert_same(name: &str, found: &BTreeMap<String, String>, expected: &BTreeMap<String, String>) {
+pub(super) fn assert_same(name: &str, found: &BTreeMap<String, String>, expected: &BTreeMap<String, String>) {
     let paths: std::collections::BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
     let mut text = String::new();
     for path in paths {
@@ -130,7 +130,7 @@ fn assert_same(name: &str, found: &BTreeMap<String, String>, expected: &BTreeMap
             text += &format!("{path}\n{}", similar::TextDiff::from_lines(expected, found).unified_diff());
         }
     }
-    assert!(text.is_empty(), "{name}: this is different after the deletion:\n{text}");
+    assert!(text.is_empty(), "{name}: this is different:\n{text}");
 }
 
 #[test]

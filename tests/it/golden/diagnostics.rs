@@ -313,7 +313,7 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Codes that need cargo, git, rustfmt or a whole project, each with the test file that covers it.
-const ELSEWHERE: [(Code, &str); 29] = [
+const ELSEWHERE: [(Code, &str); 30] = [
     (Code::DanglingKustomization, "generate.rs"),
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
@@ -334,6 +334,7 @@ const ELSEWHERE: [(Code, &str); 29] = [
     (Code::CrdKept, "generate.rs"),
     (Code::Elsewhere, "generate.rs"),
     (Code::RoleKept, "generate.rs"),
+    (Code::OldName, "rename.rs"),
     (Code::OnlyRead, "kinds.rs"),
     (Code::ProjectDiffers, "choices.rs"),
     (Code::EditDiscarded, "delete.rs"),

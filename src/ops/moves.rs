@@ -1,0 +1,190 @@
+//! Moves files of the author to where another layout or other names of the project put them, and rewrites what leads to
+//! them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use walkdir::WalkDir;
+
+use super::replay::Scaffold;
+use crate::diagnostic::Problem;
+use crate::parallel;
+use crate::plan::{Draft, IfExists, RelPath};
+use crate::scaffold;
+use crate::source::{ApiNames, Regroup, Renames, crate_name, imports_of, regrouped, renamed};
+
+/// The folders with files of the operator's own package, and with files of config/ whose names follow a kind.
+const FOLDERS: [&str; 7] =
+    ["benches", "config/crd/patches", "config/rbac", "config/samples", "examples", "src", "tests"];
+
+/// Changes of paths and names in a project.
+#[derive(Debug)]
+pub(crate) struct Moves {
+    crate_name: String,
+    /// Old path → new path, without `.rs`. An entry stands for a file, or for a folder and the file of its module.
+    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) paths: Vec<Regroup>,
+    pub(crate) names: NameChanges,
+}
+
+/// Changes of names in Rust files.
+#[derive(Debug, Default)]
+pub(crate) struct NameChanges {
+    /// Types of the project, with the modules that declare them.
+    pub(crate) types: BTreeMap<String, String>,
+    /// The modules of the kinds that are renamed, from the crate's root.
+    pub(crate) modules: Vec<Vec<String>>,
+    /// True if other kinds have a type of the same name.
+    pub(crate) shared: bool,
+    /// Further identifiers of each scaffolded file.
+    pub(crate) words: BTreeMap<RelPath, BTreeMap<String, String>>,
+    /// First words of paths.
+    pub(crate) roots: BTreeMap<String, String>,
+    pub(crate) apis: Vec<(ApiNames, ApiNames)>,
+}
+
+impl Moves {
+    pub(crate) fn new(package: &str) -> Self {
+        Self {
+            crate_name: crate_name(package),
+            files: BTreeMap::new(),
+            paths: Vec::new(),
+            names: NameChanges::default(),
+        }
+    }
+
+    /// The new path of a file.
+    pub(crate) fn path(&self, path: &RelPath) -> Result<RelPath> {
+        let text = path.as_str();
+        let moved = self.files.iter().filter_map(|(from, to)| {
+            let rest = text.strip_prefix(from.as_str())?;
+            (rest.is_empty() || rest == ".rs" || rest.starts_with('/')).then(|| (from.len(), format!("{to}{rest}")))
+        });
+        let longest = moved.max_by_key(|(length, _)| *length);
+        Ok(longest.map_or(Ok(path.clone()), |(_, moved)| RelPath::new(moved))?)
+    }
+
+    /// The new text of a Rust file; the text itself for other files.
+    pub(crate) fn text(&self, path: &RelPath, text: &str) -> String {
+        let Some(file) = path.as_str().strip_suffix(".rs") else { return text.to_owned() };
+        let module: Vec<&str> = match file.strip_prefix("src/") {
+            Some("lib" | "main") | None => Vec::new(),
+            Some(module) => module.strip_suffix("/mod").unwrap_or(module).split('/').collect(),
+        };
+        let names = self.names(path, &module, text);
+        renamed(&regrouped(text, &self.crate_name, &module, &self.paths), &names)
+    }
+
+    /// The scaffold, moved.
+    pub(crate) fn scaffold(&self, before: &Scaffold) -> Result<Scaffold> {
+        before.iter().map(|(path, text)| Ok((self.path(path)?, self.text(path, text)))).collect()
+    }
+
+    /// Moves all files of the draft's folder.
+    pub(crate) fn carry(&self, draft: &mut Draft) -> Result<()> {
+        // rustfmt runs as one process per file.
+        let files = files(draft.root())?;
+        let carried = parallel::map(files.iter(), |path| self.carried(draft, path));
+        for (path, carried) in files.iter().zip(carried) {
+            let Some((new, text)) = carried? else { continue };
+            if new == *path {
+                draft.edit(path, |_| Ok(text))?;
+            } else if draft.read(&new)?.is_some() {
+                let problem = Problem::new(format!("cannot move `{path}` to `{new}`: it exists"));
+                return Err(problem.help("move one of them away, and run the command again").into());
+            } else {
+                draft.remove(path.clone());
+                draft.scaffold(new, text, IfExists::Refuse);
+            }
+        }
+        Ok(())
+    }
+
+    /// The new path and text of a file. `None` if it stays as it is. A text that rustfmt has formatted stays formatted.
+    fn carried(&self, draft: &Draft, path: &RelPath) -> Result<Option<(RelPath, String)>> {
+        let new = self.path(path)?;
+        if new == *path && !path.is_rust() {
+            return Ok(None);
+        }
+        let Some(text) = draft.read(path)? else { return Ok(None) };
+        let changed = self.text(path, &text);
+        if changed == text {
+            return Ok((new != *path).then_some((new, text)));
+        }
+        let is_formatted = scaffold::formatted(path, &text) == text;
+        let changed = if is_formatted { scaffold::formatted(path, &changed) } else { changed };
+        Ok(Some((new, changed)))
+    }
+
+    /// The names to change in a file, whose module is `module`.
+    fn names(&self, path: &RelPath, module: &[&str], text: &str) -> Renames {
+        let NameChanges { types, modules, shared, words, roots, apis } = &self.names;
+        let mut names = Renames { roots: roots.clone(), apis: apis.clone(), ..Renames::default() };
+        let words = words.get(path);
+        names.words.extend(words.cloned().unwrap_or_default());
+        let is_of_kind =
+            modules.iter().any(|modules| module.len() >= modules.len() && modules.iter().eq(&module[..modules.len()]));
+        for (old, new) in types {
+            let imports = imports_of(text, old);
+            let is_meant = match imports.as_slice() {
+                _ if words.is_some() => true,
+                [] => is_of_kind || !shared,
+                imports => imports.iter().any(|import| self.leads_to_kind(import, module)),
+            };
+            if is_meant {
+                names.words.insert(old.clone(), new.clone());
+            }
+        }
+        for change in &self.paths {
+            if let Regroup::Rename { path, names: segments } = change
+                && let (Some(old), Some((at, new))) = (path.last(), segments.last())
+                && at + 1 == path.len()
+                && imports_of(text, old).iter().any(|import| self.absolute(import, module).as_ref() == Some(path))
+            {
+                names.roots.insert(old.clone(), new.clone());
+            }
+        }
+        names
+    }
+
+    /// Returns true if an import of a type may mean a type of the renamed kind.
+    fn leads_to_kind(&self, import: &[String], module: &[&str]) -> bool {
+        let Some(path) = self.absolute(import, module) else { return false };
+        let above = &path[..path.len().saturating_sub(1)];
+        !self.names.shared || self.names.modules.iter().any(|modules| above.len() > 1 && modules.starts_with(above))
+    }
+
+    /// The path of an import from the crate's root; `None` if it leads to another crate.
+    fn absolute(&self, import: &[String], module: &[&str]) -> Option<Vec<String>> {
+        let (first, rest) = import.split_first()?;
+        let mut path: Vec<String> = match first.as_str() {
+            "crate" => Vec::new(),
+            name if name == self.crate_name => Vec::new(),
+            "self" | "super" => module.iter().map(|&module| module.to_owned()).collect(),
+            _ => return None,
+        };
+        for word in import[..1].iter().filter(|word| *word == "super").chain(rest) {
+            if word == "super" {
+                path.pop()?;
+            } else {
+                path.push(word.clone());
+            }
+        }
+        Some(path)
+    }
+}
+
+/// Lists the files below [`FOLDERS`].
+fn files(root: &Path) -> Result<Vec<RelPath>> {
+    let mut files = Vec::new();
+    for entry in FOLDERS.iter().map(|folder| root.join(folder)).filter(|folder| folder.is_dir()).flat_map(WalkDir::new)
+    {
+        let entry = entry?;
+        if entry.file_type().is_file() {
+            let parts: Vec<_> = entry.path().strip_prefix(root)?.iter().map(|part| part.to_string_lossy()).collect();
+            files.push(RelPath::new(parts.join("/"))?);
+        }
+    }
+    Ok(files)
+}
