@@ -96,8 +96,8 @@ impl Drop for Shared {
 }
 
 impl ControlPlane {
-    /// The control plane for tests that create only objects with names that no other test of it uses, or none. It is
-    /// started once in a test process, paused while no test uses it, and never changed.
+    /// The control plane for tests that send dry runs or create objects with names that no other test of it uses. It
+    /// starts once in a test process, and pauses while no test uses it.
     #[track_caller]
     pub(crate) fn shared() -> Shared {
         crate::timing::start();
