@@ -50,6 +50,8 @@ impl Cluster {
             .args(args)
             .env("KUBECONFIG", &self.kubeconfig)
             .env("KUBECACHEDIR", &self.cache)
+            // A short process needs hardly any garbage collection.
+            .env("GOGC", "400")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -2,8 +2,10 @@
 //! ports, with their own certificates. Every process ends with the test process, even if that is killed.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
@@ -62,7 +64,65 @@ pub(crate) struct ControlPlane {
     dir: tempfile::TempDir,
 }
 
+/// The control plane of [`ControlPlane::shared`].
+struct Common {
+    plane: ControlPlane,
+    _remover: Child,
+}
+
+static COMMON: OnceLock<Common> = OnceLock::new();
+/// The number of tests that use [`COMMON`].
+static USERS: Mutex<usize> = Mutex::new(0);
+
+/// Use of the common control plane by a test.
+pub(crate) struct Shared(&'static ControlPlane);
+
+impl Deref for Shared {
+    type Target = ControlPlane;
+
+    fn deref(&self) -> &ControlPlane {
+        self.0
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+        *users -= 1;
+        if *users == 0 {
+            self.0.signal("STOP");
+        }
+    }
+}
+
 impl ControlPlane {
+    /// The control plane for tests that send dry runs or create objects with names that no other test of it uses. It
+    /// starts once in a test process, and pauses while no test uses it.
+    #[track_caller]
+    pub(crate) fn shared() -> Shared {
+        crate::timing::start();
+        let mut users = USERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let Common { plane, .. } = COMMON.get_or_init(|| {
+            let plane = Self::start();
+            Common { _remover: process::remove_at_the_end(plane.dir()), plane }
+        });
+        if *users == 0 {
+            plane.signal("CONT");
+            let ready = wait::until(START, || plane.admin.attempt(&["get", "--raw", "/readyz"], ""));
+            ready.unwrap_or_else(|error| panic!("the control plane does not go on: {error}"));
+        }
+        *users += 1;
+        Shared(plane)
+    }
+
+    fn signal(&self, name: &str) {
+        for process in &self.processes {
+            if !process::signal(process.pid(), name) {
+                eprintln!("`{}` has ended by itself:\n{}", process.name(), process.log_text());
+            }
+        }
+    }
+
     /// Starts a control plane. Returns when the API server answers and the controllers work.
     #[track_caller]
     pub(crate) fn start() -> Self {
@@ -96,10 +156,12 @@ impl ControlPlane {
         let admin_config = pki.client_kubeconfig(&server, "admin", Some("system:masters"));
         let manager_config = pki.client_kubeconfig(&server, "system:kube-controller-manager", None);
 
+        // Less work for the garbage collector of Go, up to this much memory.
+        let env = [("GOGC", "800"), ("GOMEMLIMIT", "1GiB")].map(|(name, value)| (name.to_owned(), value.to_owned()));
         let mut admin = Cluster::new(&assets.kubectl, admin_config);
         let mut processes = Vec::new();
         let mut start = |name: &str, program: &Path, args: &[String]| {
-            let process = Process::start(dir.path(), program, args, &[]);
+            let process = Process::start(dir.path(), program, args, &env);
             admin.show_log(process.log());
             processes.insert(0, process);
             println!("{name} started");
@@ -251,7 +313,7 @@ const VICTIM: &str = "CONTROL_PLANE_VICTIM";
 
 #[test]
 fn starts_with_rbac_and_controllers() {
-    let plane = ControlPlane::start();
+    let plane = ControlPlane::shared();
     plane.admin.run(&["create", "serviceaccount", "nobody"]);
     let nobody = plane.service_account("default", "nobody");
     let refused = nobody.attempt(&["get", "configmaps"], "").unwrap_err();
@@ -266,10 +328,14 @@ fn starts_with_rbac_and_controllers() {
 #[test]
 fn nothing_outlives_a_killed_test() {
     if let Some(report) = std::env::var_os(VICTIM) {
-        let plane = ControlPlane::start();
-        let pids: Vec<_> = plane.processes.iter().map(|process| process.pid().to_string()).collect();
+        let plane = ControlPlane::shared();
+        let folder = plane.dir().display().to_string();
+        let pids = plane.processes.iter().map(|process| process.pid().to_string());
+        let lines: Vec<String> = [folder].into_iter().chain(pids).collect();
+        // Paused processes end too.
+        drop(plane);
         let partial = Path::new(&report).with_extension("partial");
-        std::fs::write(&partial, pids.join("\n")).unwrap();
+        std::fs::write(&partial, lines.join("\n")).unwrap();
         std::fs::rename(partial, report).unwrap();
         // The parent test kills this process.
         std::thread::sleep(START);
@@ -283,14 +349,17 @@ fn nothing_outlives_a_killed_test() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let pids = wait::until(2 * START, || std::fs::read_to_string(&report).map_err(|error| error.to_string()));
+    let lines = wait::until(2 * START, || std::fs::read_to_string(&report).map_err(|error| error.to_string()));
     victim.kill().unwrap();
     victim.wait().unwrap();
-    let pids: Vec<u32> = pids.unwrap().lines().map(|pid| pid.parse().unwrap()).collect();
+    let lines = lines.unwrap();
+    let (folder, pids) = lines.split_once('\n').unwrap();
+    let pids: Vec<u32> = pids.lines().map(|pid| pid.parse().unwrap()).collect();
     assert_eq!(pids.len(), 3);
     let gone = wait::until(Duration::from_secs(30), || {
         let left: Vec<_> = pids.iter().filter(|pid| process::alive(**pid)).collect();
-        if left.is_empty() { Ok(()) } else { Err(format!("still there: {left:?}")) }
+        let folder = Path::new(folder).exists().then_some(folder);
+        if left.is_empty() && folder.is_none() { Ok(()) } else { Err(format!("still there: {left:?} {folder:?}")) }
     });
     assert_eq!(gone, Ok(()));
 }

@@ -497,7 +497,7 @@ fn exact(value: &Value) -> Value {
 
 #[test]
 fn what_passes_the_checks_is_created_and_what_does_not_is_refused() {
-    let plane = ControlPlane::start();
+    let plane = ControlPlane::shared();
     let (_proxy, address) = plane.without_tls();
     let port = address.port();
     wait::until(Duration::from_secs(60), || http::get(port, "/readyz")).unwrap();

@@ -1,6 +1,7 @@
 //! The Memcached operator on a real control plane, from generation to garbage collection. It runs under a
 //! ServiceAccount with the generated roles only.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
-use crate::control_plane::audit::{self, Request};
+use crate::control_plane::audit::{self, Log, Request};
 use crate::control_plane::{ControlPlane, Process, free_ports};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
 use crate::sandbox::{Run, Sandbox};
@@ -30,6 +31,7 @@ struct World {
     probes: u16,
     metrics: u16,
     plane: ControlPlane,
+    log: RefCell<Log>,
     project: &'static Project,
 }
 
@@ -41,7 +43,8 @@ impl World {
         project.deploy(&plane.admin);
         plane.admin.run(&["create", "namespace", NAMESPACE]);
         let [probes, metrics] = free_ports();
-        Self { operator: None, probes, metrics, plane, project }
+        let log = RefCell::new(Log::of(&plane.audit_log()));
+        Self { operator: None, probes, metrics, plane, log, project }
     }
 
     fn start_operator(&mut self) {
@@ -174,8 +177,8 @@ impl World {
 
     /// The operator's requests in the audit log.
     fn requests(&self) -> Vec<Request> {
-        let requests = audit::requests(&self.plane.audit_log());
-        requests.into_iter().filter(|request| request.user == IDENTITY).collect()
+        let mut log = self.log.borrow_mut();
+        log.read().iter().filter(|request| request.user == IDENTITY).cloned().collect()
     }
 
     /// Waits for some seconds without a write of the operator. Returns the number of its requests.

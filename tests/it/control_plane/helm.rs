@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::control_plane::makefile::make;
 use crate::control_plane::tool::tool;
 use crate::control_plane::{self, ControlPlane};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{OFFLINE, Sandbox};
 
 /// Objects of a stream by kind and name; those in a team's namespace also by namespace.
 type Objects = BTreeMap<String, Value>;
@@ -356,15 +356,17 @@ fn a_release_comes_changes_and_goes() {
 
 #[test]
 fn make_installs_upgrades_and_uninstalls() {
-    let plane = ControlPlane::start();
-    let project = Sandbox::project("--plugins helm");
+    let plane = ControlPlane::shared();
+    let project = Sandbox::new();
+    let init = "init --domain helm.example.com --project-name charted --plugins helm";
+    project.run(&format!("{init} {OFFLINE}")).success();
     project.run("create api --group cache --version v1 --kind Memcached").success();
     project.lock();
     let helm = format!("HELM={}", program().display());
     let make = |args: &[&str]| make(project.root(), &plane.admin, &[args, &["YES=1", &helm]].concat());
     make(&["chart"]).unwrap();
-    let namespace = "demo-system";
-    let deployment = ["deployment", "demo-controller-manager", "-n", namespace];
+    let namespace = "charted-system";
+    let deployment = ["deployment", "charted-controller-manager", "-n", namespace];
     let image = || plane.admin.get(&deployment).unwrap()["spec"]["template"]["spec"]["containers"][0]["image"].take();
     let digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     let by_digest = format!("localhost:5000/demo@{digest}");

@@ -25,13 +25,13 @@ pub(crate) fn make(project: &std::path::Path, cluster: &Cluster, args: &[&str]) 
 
 #[test]
 fn targets_ask_wait_and_tell() {
-    let plane = ControlPlane::start();
+    let plane = ControlPlane::shared();
     let project = Sandbox::new();
-    project.run(&format!("init --domain example.com --project-name demo {OFFLINE}")).success();
+    project.run(&format!("init --domain asked.example.com --project-name asked {OFFLINE}")).success();
     project.run("create api --group cache --version v1alpha1 --kind Memcached").success();
     project.lock().run("generate").success();
     let make = |args: &[&str]| make(project.root(), &plane.admin, args);
-    let installed = || plane.admin.get(&["crd", "memcacheds.cache.example.com"]);
+    let installed = || plane.admin.get(&["crd", "memcacheds.cache.asked.example.com"]);
 
     for target in ["install", "deploy", "undeploy", "uninstall", "delete-resources"] {
         let error = make(&[target]).unwrap_err();
@@ -46,12 +46,12 @@ fn targets_ask_wait_and_tell() {
     // Without a node, the pod stays pending.
     let error = make(&["deploy", "YES=1", "TIMEOUT=1s"]).unwrap_err();
     assert!(error.contains("timed out waiting for the condition"), "{error}");
-    assert!(error.contains("demo-controller-manager-") && error.contains("Pending"), "{error}");
+    assert!(error.contains("asked-controller-manager-") && error.contains("Pending"), "{error}");
 
     let object = json!({
-        "apiVersion": "cache.example.com/v1alpha1",
+        "apiVersion": "cache.asked.example.com/v1alpha1",
         "kind": "Memcached",
-        "metadata": { "name": "sample", "namespace": "default", "finalizers": ["cache.example.com/finalizer"] },
+        "metadata": { "name": "sample", "namespace": "default", "finalizers": ["cache.asked.example.com/finalizer"] },
         "spec": {},
     });
     plane.admin.send(&["create", "-f", "-"], &object.to_string());
@@ -65,11 +65,12 @@ fn targets_ask_wait_and_tell() {
     }
     let error = make(&["delete-resources", "YES=1", "TIMEOUT=1s"]).unwrap_err();
     assert!(error.contains("Not all are deleted: does the manager run?"), "{error}");
-    plane.admin.run(&["patch", "memcached", "sample", "--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#]);
+    let kind = "memcacheds.cache.asked.example.com";
+    plane.admin.run(&["patch", kind, "sample", "--type=merge", "-p", r#"{"metadata":{"finalizers":null}}"#]);
     make(&["delete-resources", "YES=1"]).unwrap();
     make(&["undeploy", "YES=1"]).unwrap();
     assert!(installed().unwrap_err().contains("NotFound"));
-    plane.admin.wait_gone(&["namespace", "demo-system"]);
+    plane.admin.wait_gone(&["namespace", "asked-system"]);
     make(&["uninstall", "YES=1", "ignore-not-found=true"]).unwrap();
 }
 
@@ -77,11 +78,11 @@ fn targets_ask_wait_and_tell() {
 /// replicas.
 #[test]
 fn deploy_takes_back_what_others_changed() {
-    let plane = ControlPlane::start();
+    let plane = ControlPlane::shared();
     let project = Sandbox::new();
-    project.run(&format!("init --domain example.com --project-name demo {OFFLINE}")).success();
+    project.run(&format!("init --domain taken.example.com --project-name taken {OFFLINE}")).success();
     project.lock().run("generate").success();
-    let deployment = ["deployment", "demo-controller-manager", "-n", "demo-system"];
+    let deployment = ["deployment", "taken-controller-manager", "-n", "taken-system"];
     // Without a node, the rollout never ends.
     let deploy = |args: &[&str]| {
         let said = make(project.root(), &plane.admin, &[&["deploy", "YES=1", "TIMEOUT=1s"], args].concat());
@@ -124,8 +125,9 @@ fn deploy_takes_back_what_others_changed() {
 /// `install` warns if no operator serves the conversion, and only then.
 #[test]
 fn install_says_that_nothing_converts_yet() {
-    let plane = ControlPlane::start();
-    let project = Sandbox::project("");
+    let plane = ControlPlane::shared();
+    let project = Sandbox::new();
+    project.run(&format!("init --domain converted.example.com --project-name converted {OFFLINE}")).success();
     let make = |args: &[&str]| make(project.root(), &plane.admin, &[args, &["YES=1", "TIMEOUT=1s"]].concat());
     project.lock();
     project.run("create api --group cache --version v1 --kind Memcached").success();
@@ -139,7 +141,7 @@ fn install_says_that_nothing_converts_yet() {
     assert!(said.contains(note) && said.contains("make run ENABLE_WEBHOOKS=true"), "{said}");
     let object = |version: &str| {
         let object = json!({
-            "apiVersion": format!("cache.example.com/{version}"),
+            "apiVersion": format!("cache.converted.example.com/{version}"),
             "kind": "Memcached",
             "metadata": { "name": version, "namespace": "default" },
             "spec": {},

@@ -102,8 +102,7 @@ impl Process {
 
     fn signal(&mut self, name: &str) {
         assert!(self.running(), "`{}` has ended by itself:\n{}", self.name(), self.log_text());
-        let status = Command::new("kill").args([&format!("-{name}"), &self.pid.to_string()]).status().unwrap();
-        assert!(status.success(), "`{}` gets no SIG{name}", self.name());
+        assert!(signal(self.pid, name), "`{}` gets no SIG{name}", self.name());
     }
 
     /// Sends SIGKILL.
@@ -145,8 +144,28 @@ fn spawn(program: &Path, args: &[String], env: &[(String, String)], log: &Path) 
     (supervisor, pipe, pid.trim().parse().unwrap())
 }
 
+/// Returns false if the process has ended.
+pub(super) fn signal(pid: u32, name: &str) -> bool {
+    let args = [&format!("-{name}"), &pid.to_string()];
+    Command::new("kill").args(args).stderr(Stdio::null()).status().unwrap().success()
+}
+
 pub(crate) fn alive(pid: u32) -> bool {
-    Command::new("kill").args(["-0", &pid.to_string()]).stderr(Stdio::null()).status().unwrap().success()
+    signal(pid, "0")
+}
+
+/// Removes a folder soon after the end of the test process, even if that is killed.
+pub(super) fn remove_at_the_end(folder: &Path) -> Child {
+    let script = r#"read -r _; for _ in 1 2 3 4 5; do sleep 1; rm -rf "$1"; done"#;
+    Command::new("sh")
+        .args(["-c", script, "remover"])
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .unwrap()
 }
 
 #[test]

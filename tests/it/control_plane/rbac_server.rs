@@ -130,7 +130,7 @@ const MARKERS: &[(&str, Verdict)] = &[
 
 #[test]
 fn a_marker_is_warned_about_where_the_server_refuses_or_ignores_it() {
-    let plane = ControlPlane::start();
+    let plane = ControlPlane::shared();
     plane.admin.run(&["create", "namespace", "one"]);
     let mut wrong = Vec::new();
     for (number, (marker, verdict)) in MARKERS.iter().enumerate() {
@@ -193,7 +193,7 @@ fn binding(role: &Value, subject: &Value) -> Value {
 /// Access reviews do not cover the names in real requests.
 #[test]
 fn names_reach_the_server_as_the_checks_assume() {
-    let plane = ControlPlane::start();
+    let plane = ControlPlane::shared();
     let marker = "// +kubebuilder:rbac:groups=core,resources=configmaps,resourceNames=one,verbs=create;get;list;patch,namespace=default\n\
                   // +kubebuilder:rbac:groups=core,resources=namespaces,verbs=get,namespace=default\n";
     let (roles, findings) = role::roles(&load(marker), "role");
@@ -221,8 +221,8 @@ fn names_reach_the_server_as_the_checks_assume() {
 /// others. It watches where it has them.
 #[test]
 fn an_operator_may_do_what_its_markers_say_where_its_scope_says() {
-    let plane = ControlPlane::start();
-    for namespace in ["one", "two", "other"] {
+    let plane = ControlPlane::shared();
+    for namespace in ["left", "right", "other"] {
         plane.admin.run(&["create", "namespace", namespace]);
     }
     plane.admin.run(&["create", "serviceaccount", "fresh", "-n", "other"]);
@@ -231,8 +231,8 @@ fn an_operator_may_do_what_its_markers_say_where_its_scope_says() {
     for (name, flags, scope) in [
         ("everywhere", "", None),
         ("at-home", "--namespaced", Some(vec!["at-home-system"])),
-        ("listed", "--namespaces one,two", Some(vec!["one", "two"])),
-        ("home-too", "--namespaces two,home-too-system", Some(vec!["two", "home-too-system"])),
+        ("listed", "--namespaces left,right", Some(vec!["left", "right"])),
+        ("home-too", "--namespaces right,home-too-system", Some(vec!["right", "home-too-system"])),
     ] {
         let project = operator(name, flags);
         let installer = installer(&project, plane.admin.kubectl(), None);
@@ -250,7 +250,7 @@ fn an_operator_may_do_what_its_markers_say_where_its_scope_says() {
             }
             may
         };
-        for namespace in [&*own, "one", "two", "other"] {
+        for namespace in [&*own, "left", "right", "other"] {
             let expected = may(namespace);
             let what = format!("the permissions of {name} in {namespace}");
             plane.admin.wait(&what, limit, || differ(&review(&operator, namespace), &expected));
@@ -289,7 +289,7 @@ fn an_operator_may_do_what_its_markers_say_where_its_scope_says() {
 /// A project whose operator needs permissions in several API groups.
 fn operator(name: &str, flags: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.run(&format!("init --domain example.com --project-name {name} {OFFLINE} {flags}")).success();
+    sandbox.run(&format!("init --domain rbac.example.com --project-name {name} {OFFLINE} {flags}")).success();
     sandbox.run("create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6-alpine").success();
     sandbox.lock();
     sandbox

@@ -2,11 +2,12 @@
 //! namespace apply everywhere, and kustomize, the installer, `deploy/`, the chart and the bundle have the same objects.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Once;
 
 use serde_json::Value;
 
 use crate::control_plane::makefile::make;
-use crate::control_plane::{self, ControlPlane, helm, olm};
+use crate::control_plane::{self, ControlPlane, Shared, helm, olm};
 use crate::golden::samples::MULTI_GROUP;
 use crate::sandbox::{OFFLINE, Sandbox};
 
@@ -89,15 +90,23 @@ fn assert_same(what: &str, objects: &Objects, wanted: &Objects) {
 }
 
 /// A server with foreign CRDs that warns about pods below the *restricted* level.
-fn server() -> ControlPlane {
-    let plane = ControlPlane::start();
-    plane.admin.send(&["create", "-f", "-"], include_str!("renderings/crds.yaml"));
-    for name in ["demo-system", "elsewhere", "a", "b"] {
-        plane.admin.run(&["create", "namespace", name]);
-        plane.admin.run(&["label", "namespace", name, "pod-security.kubernetes.io/warn=restricted"]);
-    }
-    plane.admin.run(&["wait", "crd", "--all", "--for", "condition=Established", "--timeout=60s"]);
+fn server() -> Shared {
+    static PREPARED: Once = Once::new();
+    let plane = ControlPlane::shared();
+    PREPARED.call_once(|| {
+        let crds = include_str!("renderings/crds.yaml");
+        plane.admin.send(&["create", "-f", "-"], crds);
+        for name in ["demo-system", "elsewhere", "a", "b"] {
+            plane.admin.run(&["create", "namespace", name]);
+            plane.admin.run(&["label", "namespace", name, "pod-security.kubernetes.io/warn=restricted"]);
+        }
+        established(&plane, crds);
+    });
     plane
+}
+
+fn established(plane: &ControlPlane, crds: &str) {
+    plane.admin.send(&["wait", "-f", "-", "--for", "condition=Established", "--timeout=60s"], crds);
 }
 
 const DRY_RUN: [&str; 6] = ["apply", "--server-side", "--dry-run=server", "--warnings-as-errors", "-f", "-"];
@@ -174,7 +183,7 @@ fn samples_are_accepted_and_what_is_wrong_is_not() {
     for multigroup in [false, true] {
         let project = Sandbox::new();
         let init = if multigroup { "init --multigroup" } else { "init" };
-        project.run(&format!("{init} --domain example.com --project-name demo {OFFLINE}")).success();
+        project.run(&format!("{init} --domain samples.example.com --project-name demo {OFFLINE}")).success();
         project.lock();
         let apis = commands(multigroup).into_iter().filter(|command| command.starts_with("create api"));
         for command in apis.filter(|command| !command.contains("v1 --kind Frigate")) {
@@ -187,8 +196,9 @@ fn samples_are_accepted_and_what_is_wrong_is_not() {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             String::from_utf8(output.stdout).unwrap()
         };
-        plane.admin.send(&["apply", "--server-side", "-f", "-"], &kustomize("config/crd"));
-        plane.admin.run(&["wait", "crd", "--all", "--for", "condition=Established", "--timeout=60s"]);
+        let crds = kustomize("config/crd");
+        plane.admin.send(&["apply", "--server-side", "-f", "-"], &crds);
+        established(&plane, &crds);
         plane.admin.send(&DRY_RUN, &kustomize("config/samples"));
 
         let rendered = kustomize("config/default");

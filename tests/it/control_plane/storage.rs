@@ -47,8 +47,9 @@ fn remove_version(admin: &Cluster, plural: &str) -> Result<String, String> {
     admin.attempt(&["replace", "-f", "-"], &definition(plural, &["v1"]).to_string())
 }
 
-fn migrate(admin: &Cluster, sandbox: &Sandbox, flags: &str) -> Run {
-    let arguments = format!("migrate storage things.example.com --kubeconfig {} {flags}", admin.kubeconfig().display());
+fn migrate(admin: &Cluster, sandbox: &Sandbox, plural: &str, flags: &str) -> Run {
+    let kubeconfig = admin.kubeconfig().display();
+    let arguments = format!("migrate storage {plural}.example.com --kubeconfig {kubeconfig} {flags}");
     let folder = control_plane::kubectl().parent().unwrap().to_path_buf();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([folder].into_iter().chain(std::env::split_paths(&path))).unwrap();
@@ -63,7 +64,7 @@ fn objects_are_migrated_while_they_change() {
     let refused = remove_version(admin, "things").unwrap_err();
     assert!(refused.contains("status.storedVersions"), "{refused}");
 
-    let dry = migrate(admin, &sandbox, "--dry-run").success();
+    let dry = migrate(admin, &sandbox, "things", "--dry-run").success();
     assert!(dry.err().contains("1000 objects can be rewritten in `v1`: nothing was written"), "{}", dry.err());
     let refused = remove_version(admin, "things").unwrap_err();
     assert!(refused.contains("status.storedVersions"), "{refused}");
@@ -83,7 +84,7 @@ fn objects_are_migrated_while_they_change() {
         // The last object may be deleted before the migration reaches it.
         admin.run(&["delete", "things", &format!("thing-{}", OBJECTS - 1), "--wait=false"]);
         let started = Instant::now();
-        let migrated = migrate(admin, &sandbox, "--page-size 100");
+        let migrated = migrate(admin, &sandbox, "things", "--page-size 100");
         let took = started.elapsed();
         done.store(true, Ordering::SeqCst);
         let said = migrated.success().err();
@@ -102,7 +103,7 @@ fn objects_are_migrated_while_they_change() {
         assert_eq!(thing["apiVersion"], "example.com/v1");
         assert_eq!(thing["metadata"]["name"], format!("thing-{}", thing["spec"]["size"]));
     }
-    let again = migrate(admin, &sandbox, "").success();
+    let again = migrate(admin, &sandbox, "things", "").success();
     assert_eq!(again.err(), "things.example.com: all objects are stored in `v1`\n");
 
     // `storedVersions` must not omit a version with stored objects.
@@ -118,11 +119,11 @@ fn objects_are_migrated_while_they_change() {
 
 #[test]
 fn objects_that_can_not_be_rewritten_keep_their_version() {
-    let plane = ControlPlane::start();
+    let plane = ControlPlane::shared();
     let (admin, sandbox) = (&plane.admin, Sandbox::new());
-    outdated(admin, "things", 3);
+    outdated(admin, "stones", 3);
     let rule = json!({
-        "apiGroups": ["example.com"], "apiVersions": ["*"], "resources": ["things"], "operations": ["UPDATE"],
+        "apiGroups": ["example.com"], "apiVersions": ["*"], "resources": ["stones"], "operations": ["UPDATE"],
     });
     let policy = json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -130,7 +131,7 @@ fn objects_that_can_not_be_rewritten_keep_their_version() {
         "metadata": { "name": "frozen" },
         "spec": {
             "matchConstraints": { "resourceRules": [rule] },
-            "validations": [{ "expression": "object.metadata.name == 'thing-0'", "message": "things are frozen" }],
+            "validations": [{ "expression": "object.metadata.name == 'thing-0'", "message": "stones are frozen" }],
         },
     });
     let binding = json!({
@@ -143,17 +144,17 @@ fn objects_that_can_not_be_rewritten_keep_their_version() {
         admin.send(&["create", "-f", "-"], &object.to_string());
     }
     admin.wait("the policy", LIMIT, || {
-        match admin.attempt(&["annotate", "things", "thing-1", "a=b", "--dry-run=server"], "") {
-            Err(error) if error.contains("things are frozen") => Ok(()),
+        match admin.attempt(&["annotate", "stones", "thing-1", "a=b", "--dry-run=server"], "") {
+            Err(error) if error.contains("stones are frozen") => Ok(()),
             answer => Err(format!("{answer:?}")),
         }
     });
     for flags in ["--dry-run", ""] {
-        let said = migrate(admin, &sandbox, flags).code(1).err();
-        assert!(said.contains("2 objects of `things.example.com` could not be rewritten"), "{said}");
-        assert!(said.contains("things are frozen"), "{said}");
+        let said = migrate(admin, &sandbox, "stones", flags).code(1).err();
+        assert!(said.contains("2 objects of `stones.example.com` could not be rewritten"), "{said}");
+        assert!(said.contains("stones are frozen"), "{said}");
     }
-    let crd = admin.get(&["crd", "things.example.com"]).unwrap();
+    let crd = admin.get(&["crd", "stones.example.com"]).unwrap();
     assert_eq!(crd["status"]["storedVersions"], json!(["v1alpha1", "v1"]));
 
     let missing = sandbox.run("migrate storage Thing").code(1);

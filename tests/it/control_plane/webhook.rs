@@ -157,12 +157,12 @@ fn local_webhooks_end_with_their_operator() {
 /// The names are those of kustomize.
 #[test]
 fn the_manifests_of_each_certificate_mode_are_accepted() {
-    let plane = ControlPlane::start();
+    let plane = ControlPlane::shared();
     plane.admin.run(&["create", "namespace", "op-system"]);
     for mode in ["self", "cert-manager", "files"] {
         let sandbox = Sandbox::new();
         sandbox
-            .run(&format!("init --domain example.com --project-name op --webhook-cert-mode {mode} {OFFLINE}"))
+            .run(&format!("init --domain modes.example.com --project-name op --webhook-cert-mode {mode} {OFFLINE}"))
             .success();
         for version in ["v1", "v1alpha1"] {
             sandbox.run(&format!("create api --group cache --version {version} --kind Memcached")).success();
@@ -206,24 +206,25 @@ fn the_manifests_of_each_certificate_mode_are_accepted() {
 /// The operator is down, so each call of its webhooks fails.
 #[test]
 fn an_operator_that_is_down_blocks_only_the_namespaces_in_which_it_works() {
-    let plane = ControlPlane::start();
-    let namespaces = ["op-system", "a", "b", "default"];
+    let plane = ControlPlane::shared();
+    let namespaces = ["down-system", "down-a", "down-b", "default"];
     for name in &namespaces[..3] {
         plane.admin.run(&["create", "namespace", name]);
     }
     let sandbox = Sandbox::new();
-    sandbox.run(&format!("init --domain example.com --project-name op {OFFLINE}")).success();
+    sandbox.run(&format!("init --domain down.example.com --project-name down {OFFLINE}")).success();
     sandbox.run("create api --group cache --version v1 --kind Memcached").success();
     let webhooks = "--defaulting --programmatic-validation";
     sandbox.run(&format!("create webhook --group cache --version v1 --kind Memcached {webhooks}")).success();
     sandbox.lock().run("generate").success();
-    plane.admin.send(&["apply", "-f", "-"], &sandbox.read("config/crd/bases/cache.example.com_memcacheds.yaml"));
-    plane.admin.run(&["wait", "crd", "--all", "--for", "condition=Established", "--timeout=60s"]);
+    plane.admin.send(&["apply", "-f", "-"], &sandbox.read("config/crd/bases/cache.down.example.com_memcacheds.yaml"));
+    let crd = "crd/memcacheds.cache.down.example.com";
+    plane.admin.run(&["wait", crd, "--for", "condition=Established", "--timeout=60s"]);
 
     for (scope, folder, blocked) in [
         ("--namespaced=false", "default", &namespaces[..]),
-        ("--namespaced", "default", &["op-system"]),
-        ("--namespaces=a,b", "namespaces", &["a", "b"]),
+        ("--namespaced", "default", &["down-system"]),
+        ("--namespaces=down-a,down-b", "namespaces", &["down-a", "down-b"]),
         ("--namespaced=false", "default", &namespaces[..]),
     ] {
         // The project's initial scope comes first.
@@ -242,7 +243,7 @@ fn an_operator_that_is_down_blocks_only_the_namespaces_in_which_it_works() {
         // The API server needs a moment to observe configurations.
         let is_blocked = || -> Vec<&str> {
             let refused = |namespace: &&str| {
-                let sample = "{apiVersion: cache.example.com/v1, kind: Memcached, metadata: {name: a}, spec: {}}";
+                let sample = "{apiVersion: cache.down.example.com/v1, kind: Memcached, metadata: {name: a}, spec: {}}";
                 let arguments = ["create", "--dry-run=server", "--namespace", namespace, "-f", "-"];
                 plane.admin.attempt(&arguments, sample).is_err_and(|error| {
                     assert!(error.contains("failed calling webhook"), "{error}");

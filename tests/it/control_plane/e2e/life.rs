@@ -1,13 +1,14 @@
 //! Leader for life on a real control plane. Each replica is a process with a pod object, under a ServiceAccount with
 //! the component's roles only. Garbage collection is real.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::IDENTITY;
-use crate::control_plane::audit::{self, Request};
+use crate::control_plane::audit::{Log, Request};
 use crate::control_plane::{ControlPlane, Process};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
 
@@ -17,6 +18,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 struct World {
     plane: ControlPlane,
+    log: RefCell<Log>,
     env: [(String, String); 1],
     project: &'static Project,
 }
@@ -31,7 +33,8 @@ impl World {
         Project::deploy_from(&config, &plane.admin);
         let account = plane.service_account(SYSTEM, ACCOUNT);
         let env = [("KUBECONFIG".to_owned(), account.kubeconfig().display().to_string())];
-        Self { plane, env, project }
+        let log = RefCell::new(Log::of(&plane.audit_log()));
+        Self { plane, log, env, project }
     }
 
     /// Creates a pod object and starts a process with its identity.
@@ -107,8 +110,8 @@ impl World {
     }
 
     fn requests(&self) -> Vec<Request> {
-        let requests = audit::requests(&self.plane.audit_log());
-        requests.into_iter().filter(|request| request.user == IDENTITY).collect()
+        let mut log = self.log.borrow_mut();
+        log.read().iter().filter(|request| request.user == IDENTITY).cloned().collect()
     }
 
     /// Waits for this number of further reads of the lock.
