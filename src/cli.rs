@@ -701,6 +701,14 @@ pub struct GenerateArgs {
     /// The destination of the manifests.
     #[command(flatten)]
     pub layout: LayoutArgs,
+    /// Compare the CRDs of the source with those in this file or folder, and write nothing; may be given several times
+    ///
+    /// Reads each CRD in YAML files of any name, templates of Helm charts included. Parts that do not matter to the API server are not
+    /// compared, nor are labels, annotations and conversions. Prints the differences; the exit code is 3 if there are any.
+    #[arg(long, value_name = "PATH", value_delimiter = ',', conflicts_with_all = [
+        "output_dir", "single_file", "stdout", "header_file", "dry_run", "diff", "check", "force",
+    ])]
+    pub compare: Vec<PathBuf>,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,

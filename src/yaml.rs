@@ -10,6 +10,7 @@
 
 mod number;
 mod plain;
+pub(crate) mod template;
 
 use std::cmp::Ordering;
 use std::fmt::{Display, Write as _};

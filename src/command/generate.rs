@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::outcome::{Outcome, UsageError, apply, apply_anyway};
+use super::outcome::{Outcome, OutcomeReport, UsageError, apply, apply_anyway};
 use crate::cli::{FeatureArgs, GenerateArgs, GenerateWhat, LayoutArgs, OutputFormat, PackageArgs, WriteArgs};
 use crate::crd::{Crd, Declaration};
 use crate::diagnostic::Problem;
@@ -11,7 +11,7 @@ use crate::engine;
 use crate::ops::generate::{self, GenerateOptions, GenerateOutcome};
 use crate::ops::manifests::WantedManifests;
 use crate::ops::manifests::output::Destination;
-use crate::ops::{Findings, edit, update};
+use crate::ops::{Findings, compare, edit, update};
 use crate::source::{FeatureSelection, PackageSelection};
 use crate::term::{Term, Verbosity};
 
@@ -19,7 +19,40 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     if args.layout.stdout && args.write.output != OutputFormat::Text {
         return Err(UsageError(Problem::new("`--stdout` prints manifests, so it allows no other `--output`")).into());
     }
+    if !args.compare.is_empty() {
+        return run_compare(args, term);
+    }
     run_with(&options(args, term), &args.write, term)
+}
+
+/// Compares the CRDs of the source with shipped ones: diffs to stdout, findings to stderr.
+fn run_compare(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
+    let compared = compare::run(&options(args, term), &args.compare, &mut |text| term.status(text))?;
+    let Findings { value: comparison, diagnostics: mut found } = compared;
+    let outcome = match (found.has_errors(), args.kinds.keep_going) {
+        (true, false) => Outcome::Failed,
+        (true, true) => Outcome::Partly,
+        (false, _) if comparison.is_equal() => Outcome::Done,
+        (false, _) => Outcome::Differs,
+    };
+    let is_text = args.write.output == OutputFormat::Text;
+    for difference in comparison.different {
+        if is_text {
+            term.diff(&difference.diff)?;
+            found.push(difference.finding);
+        } else {
+            found.push(difference.in_full());
+        }
+    }
+    found.extend(comparison.others);
+    found.sort();
+    if !is_text {
+        let report = OutcomeReport { outcome, changes: Vec::new(), diagnostics: found, next: String::new() };
+        return report.show(&args.write, term);
+    }
+    term.diagnostics(&found);
+    term.status(&comparison.summary);
+    Ok(outcome)
 }
 
 /// Runs the operation and reports its result.

@@ -146,7 +146,7 @@ pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Resul
 }
 
 /// Checks the options and resolves the names in them.
-fn resolve(options: &GenerateOptions) -> Result<ManifestOptions> {
+pub(super) fn resolve(options: &GenerateOptions) -> Result<ManifestOptions> {
     if let Some(why) = marker::wrong_role_name(&options.role_name) {
         let problem = Problem::new(format!("`{}` is not a valid role name: {why}", options.role_name));
         return Err(UsageError(problem.help("choose another `--role-name`")).into());

@@ -8,6 +8,7 @@ mod chart;
 mod choices;
 mod clone;
 mod cluster;
+mod compare;
 mod crd;
 mod create_api;
 mod create_webhook;

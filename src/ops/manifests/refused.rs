@@ -17,7 +17,7 @@ pub(crate) struct KnownKinds {
     /// The custom resources of the source with their root types.
     roots: Roots,
     /// All custom resources, including those that only the compiler has found.
-    pub(super) all: BTreeSet<String>,
+    pub(crate) all: BTreeSet<String>,
     /// The custom resources of packages without a reliable answer.
     doubtful: BTreeSet<String>,
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::super::quoted;
 use super::{Home, RoleManifests, shown};
 use crate::diagnostic::{Code, Diagnostic, Origin, Problem};
+use crate::yaml::template;
 
 const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 const CHART: &str = "Chart.yaml";
@@ -161,38 +162,16 @@ struct Plain {
 }
 
 /// Takes the actions of a Helm template out: a line of nothing else is empty, another one stands for a name that is the
-/// same wherever the action is. Lines keep their numbers.
+/// same wherever the action is.
 fn without_actions(template: &str) -> Plain {
-    let mut text = String::with_capacity(template.len());
     let mut writes_rules = false;
-    let mut rest = template;
-    while let Some(start) = rest.find("{{") {
-        let (before, from) = rest.split_at(start);
-        text.push_str(before);
-        let end = from.find("}}").map_or(from.len(), |end| end + 2);
-        let (action, after) = from.split_at(end);
-        let line = &text[text.rfind('\n').map_or(0, |at| at + 1)..];
-        let is_line = line.trim().is_empty();
-        let ends_line = after.lines().next().is_none_or(|line| line.trim().is_empty() || line.starts_with("{{"));
-        let inner = action.trim_start_matches("{{").trim_end_matches("}}").trim_matches(['-', ' ', '\n', '\t']);
-        if is_line && ends_line {
-            writes_rules |= !is_control(inner) && in_rules(&text);
-        } else if !inner.starts_with("/*") && !is_control(inner) {
-            writes_rules |= in_rules(&text) && !line.trim_start().starts_with("- nonResource");
-            text.push_str(&placeholder(inner));
-        }
-        text.extend(action.chars().filter(|letter| *letter == '\n'));
-        rest = after;
-    }
-    text.push_str(rest);
+    let text = template::without_actions(template, |action| {
+        let line = action.above.rsplit('\n').next().unwrap_or_default();
+        let writes_url = !action.is_line && line.trim_start().starts_with("- nonResource");
+        writes_rules |= in_rules(action.above) && !writes_url;
+        if action.is_line { String::new() } else { placeholder(action.text) }
+    });
     Plain { text, writes_rules }
-}
-
-/// The action writes nothing by itself.
-fn is_control(action: &str) -> bool {
-    const WORDS: [&str; 9] = ["block", "break", "continue", "define", "else", "end", "if", "range", "with"];
-    let word = action.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
-    action.starts_with("/*") || (action.starts_with('$') && action.contains('=')) || WORDS.contains(&word)
 }
 
 /// The text ends inside of the rules of a role.

@@ -313,11 +313,15 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Codes that need cargo, git, rustfmt or a whole project, each with the test file that covers it.
-const ELSEWHERE: [(Code, &str); 30] = [
+const ELSEWHERE: [(Code, &str); 34] = [
     (Code::DanglingKustomization, "generate.rs"),
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
+    (Code::CrdDiffers, "compare.rs"),
+    (Code::CrdNotDeclared, "compare.rs"),
+    (Code::CrdNotShipped, "compare.rs"),
     (Code::CrdPanic, "engine.rs"),
+    (Code::CrdTwice, "compare.rs"),
     (Code::EditConflict, "choices.rs"),
     (Code::EditKept, "choices.rs"),
     (Code::EnginesDiffer, "engine.rs"),
