@@ -483,11 +483,14 @@ pub struct CreateApiArgs {
     #[arg(long, default_value = "", hide_default_value = true)]
     pub group: String,
     /// The API version, such as v1alpha1
-    #[arg(long)]
-    pub version: String,
+    #[arg(long, required_unless_present = "from_crd")]
+    pub version: Option<String>,
     /// The kind, in PascalCase
-    #[arg(long)]
-    pub kind: String,
+    #[arg(long, required_unless_present = "from_crd")]
+    pub kind: Option<String>,
+    /// Write types that give the CRD in this file, or - for stdin; its names and versions are those of the CRD
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["external_api_path", "image"])]
+    pub from_crd: Option<PathBuf>,
     /// Write the custom resource type [default: true, for a kind of Kubernetes false; on a terminal it is asked]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub resource: Option<bool>,

@@ -288,6 +288,7 @@ codes! {
     ManagerForeign = "manager-foreign", Warning, "The folder of the manager contains a file that is not generated";
     NotGenerated = "not-generated", Warning, "The CRDs of a new API are not written, because that needs the compiler";
     NotRecorded = "not-recorded", Warning, "A new release that generates the same CRDs is not recorded as verified";
+    NotTyped = "not-typed", Warning, "A part of a CRD cannot be expressed by Rust types";
     NotDownloaded = "not-downloaded", Error, "The sources of dependencies that a CRD needs are not downloaded";
     NotFetched = "not-fetched", Warning, "The dependencies of a new project could not be fetched";
     Unformatted = "unformatted", Warning, "A Rust file was written without formatting, because rustfmt is not available";

@@ -22,6 +22,7 @@ pub mod runtime;
 pub mod schema;
 pub mod ship;
 pub mod source;
+pub mod types;
 pub mod webhook;
 
 pub mod diagnostic;

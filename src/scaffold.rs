@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use serde_json::{Map, Value};
 
 use self::context::{
     BuiltinContext, ChartContext, ControllerContext, DeployImageContext, ProjectContext, ResourceContext,
@@ -18,6 +19,7 @@ use crate::edit::{container, kustomization, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::project::Project;
 use crate::project::parts::{LeaderElection, ProjectSwitch};
+use crate::yaml;
 
 pub(crate) mod context;
 pub(crate) mod manager;
@@ -111,16 +113,37 @@ fn licenses(context: &ProjectContext) -> Result<Vec<Rendered>> {
         .collect())
 }
 
+/// The types of an API and its sample.
+pub(crate) enum ApiFiles<'a> {
+    /// A spec with an example field.
+    Example,
+    DeployImage(&'a DeployImageContext),
+    /// The text of the types, and the fields of the sample.
+    Types {
+        types: &'a str,
+        fields: Map<String, Value>,
+    },
+}
+
 /// Scaffolds the type of a resource or of a further version, with its files in config/.
-pub(crate) fn api(
-    draft: &mut Draft,
-    api: &ResourceContext,
-    body: Option<&DeployImageContext>,
-    force: bool,
-) -> Result<Diagnostics> {
+pub(crate) fn api(draft: &mut Draft, api: &ResourceContext, body: &ApiFiles<'_>, force: bool) -> Result<Diagnostics> {
     let mut files = template::render("api", api)?;
-    if let Some(deploy_image) = body {
-        files = overlay(files, only(template::render("deploy-image", deploy_image)?, |path| !is_controller(path)));
+    match body {
+        ApiFiles::Example => {}
+        ApiFiles::DeployImage(deploy_image) => {
+            files = overlay(files, only(template::render("deploy-image", deploy_image)?, |path| !is_controller(path)));
+        }
+        ApiFiles::Types { types, fields } => {
+            for file in &mut files {
+                if template::is_rust(&file.path) {
+                    (*types).clone_into(&mut file.text);
+                } else {
+                    let fields =
+                        if fields.is_empty() { String::new() } else { yaml::document(&Value::Object(fields.clone())) };
+                    file.text = file.text.replace("spec: {}\n", &fields);
+                }
+            }
+        }
     }
     let mut found = put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?;
     let roles = if force { IfExists::Overwrite } else { IfExists::Skip };

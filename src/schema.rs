@@ -84,6 +84,12 @@ fn run(graph: &Arc<Graph>, root: TypeId) -> Result<Value, String> {
     Ok(schema)
 }
 
+/// Returns true if the newest kube-core keeps the schema as it is.
+pub(crate) fn is_kept(schema: &Value) -> bool {
+    let mut rewritten = schema.clone();
+    structural::rewrite(&mut rewritten, release::Releases::of(|_| None)).is_ok() && rewritten == *schema
+}
+
 fn generator() -> SchemaGenerator {
     SchemaSettings::openapi3()
         .with(|settings| {

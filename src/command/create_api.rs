@@ -10,6 +10,7 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::ops::create_api::{self, ApiQuestion, CreateApiOptions, ImageOptions, Recorded};
 use crate::ops::external::ExternalOptions;
 use crate::ops::fetch;
+use crate::ops::from_crd;
 use crate::plan::Draft;
 use crate::project::Project;
 use crate::term::Term;
@@ -21,30 +22,39 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
         let problem = Problem::new("the plugin `deploy-image` requires `--image`");
         return Err(UsageError(problem.help("for example `--image memcached:1.6-alpine`")).into());
     }
-    run_in(Draft::open(&root), Diagnostics::default(), options(args), &args.write, term)
+    let (draft, options) = (Draft::open(&root), options(args));
+    let options = match &args.from_crd {
+        Some(path) => from_crd::options(&draft, path, &options)?,
+        None => vec![options],
+    };
+    run_in(draft, Diagnostics::default(), options, &args.write, term)
 }
 
-/// Runs the operation in a draft that may already have changes. `earlier` are the diagnostics of those changes.
+/// Runs the operation for each API in a draft that may already have changes. `earlier` are the diagnostics of those changes.
 pub(super) fn run_in(
     mut draft: Draft,
     earlier: Diagnostics,
-    mut options: CreateApiOptions,
+    apis: Vec<CreateApiOptions>,
     write: &WriteArgs,
     term: &mut Term,
 ) -> Result<Outcome> {
-    ask(&draft, &mut options, term)?;
-    let planned: Result<Diagnostics> = create_api::run(&mut draft, &options).or_else(|error| {
-        let Recorded(problem) = error.downcast()?;
-        if !write.is_preview() {
-            // An interrupted run may have written every file except Cargo.lock.
-            let found = fetch::missing(draft.root(), &mut |text| term.status(text));
-            term.diagnostics(&found);
-        }
-        Err(problem.into())
-    });
-    let mut found = planned?;
+    let (mut found, mut generate) = (Diagnostics::default(), false);
+    for mut options in apis {
+        ask(&draft, &mut options, term)?;
+        let planned: Result<Diagnostics> = create_api::run(&mut draft, &options).or_else(|error| {
+            let Recorded(problem) = error.downcast()?;
+            if !write.is_preview() {
+                // An interrupted run may have written every file except Cargo.lock.
+                let found = fetch::missing(draft.root(), &mut |text| term.status(text));
+                term.diagnostics(&found);
+            }
+            Err(problem.into())
+        });
+        found.extend(planned?);
+        generate = options.generate;
+    }
     found.extend(earlier);
-    let next = if options.generate {
+    let next = if generate {
         "\nNext, write the types and the controller; `memcached-sdk generate` brings config/ up to date."
     } else {
         "\nNext, run `memcached-sdk generate`: it writes the CRD and the manager's role."
@@ -55,8 +65,8 @@ pub(super) fn run_in(
 fn options(args: &CreateApiArgs) -> CreateApiOptions {
     CreateApiOptions {
         group: args.group.clone(),
-        version: args.version.clone(),
-        kind: args.kind.clone(),
+        version: args.version.clone().unwrap_or_default(),
+        kind: args.kind.clone().unwrap_or_default(),
         whole_group: None,
         resource: args.resource,
         controller: args.controller,
@@ -71,6 +81,7 @@ fn options(args: &CreateApiArgs) -> CreateApiOptions {
             container_command: args.image_container_command.clone(),
             run_as_user: args.run_as_user,
         }),
+        types: None,
         generate: args.make,
         force: args.write.force,
     }

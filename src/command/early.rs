@@ -69,7 +69,7 @@ pub(super) fn add(args: &AddArgs, is_type: bool, term: &mut Term) -> Result<Outc
         force: args.write.force,
         ..CreateApiOptions::default()
     };
-    create_api::run_in(draft, found, options, &args.write, term)
+    create_api::run_in(draft, found, vec![options], &args.write, term)
 }
 
 /// Splits the group at the domain of the project. Returns a new domain if the user has not chosen one for the project.

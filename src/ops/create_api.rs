@@ -1,11 +1,12 @@
 //! `create api`: a group, version and kind → types, a controller, and their files in config/.
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::external::{self, ExternalOptions};
 use super::known::{self, ExistingKind};
 use super::{UsageError, manifests};
+use crate::crd::sample;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::builtin::{self, Builtin};
@@ -13,7 +14,8 @@ use crate::project::name::{ControllerName, Domain, Group, Kind, Plural, ShortNam
 use crate::project::resource::without_domain;
 use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource, ResourceApi};
 use crate::scaffold::context::{BuiltinContext, ControllerContext, DeployImageContext, ResourceContext};
-use crate::scaffold::{self, Controller};
+use crate::scaffold::{self, ApiFiles, Controller};
+use crate::types::VersionTypes;
 
 /// An API to add to a project.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +38,8 @@ pub(crate) struct CreateApiOptions {
     pub(crate) controller_name: Option<String>,
     /// The image that the controller deploys.
     pub(crate) image: Option<ImageOptions>,
+    /// The types, if they come from a CRD.
+    pub(crate) types: Option<VersionTypes>,
     /// Plans the generated manifests as well.
     pub(crate) generate: bool,
     /// Overwrites files that exist with different content.
@@ -154,12 +158,28 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagn
         record_image(&mut project, &resource, deploy_image, &image.container_command);
     }
     if api {
-        found.extend(scaffold::api(draft, &context, deploy_image.as_ref(), options.force)?);
+        let files = match (&deploy_image, &options.types) {
+            (Some(context), _) => ApiFiles::DeployImage(context),
+            (None, Some(types)) => ApiFiles::Types { types: &types.text, fields: fields(types) },
+            (None, None) => ApiFiles::Example,
+        };
+        found.extend(scaffold::api(draft, &context, &files, options.force)?);
+        for finding in options.types.iter().flat_map(|types| &types.findings) {
+            let path = if finding.path.is_empty() { "the CRD" } else { &format!("`{}`", finding.path) };
+            let message = format!("{path} in version `{}`: {}", resource.version, finding.message);
+            found.push(Diagnostic::new(Code::NotTyped, message).help("compare the generated CRD with yours"));
+        }
     }
     if controller {
         let builtin = builtin
             .map(|builtin| BuiltinContext::new(&control, builtin.module, false))
-            .or_else(|| resource.path.as_ref().map(|path| BuiltinContext::new(&control, path, true)));
+            .or_else(|| resource.path.as_ref().map(|path| BuiltinContext::new(&control, path, true)))
+            // The controller of an API of the project writes conditions.
+            .or_else(|| {
+                let types = options.types.as_ref().filter(|types| !types.has_conditions)?;
+                let fields = Value::Object(fields(types)).to_string();
+                Some(BuiltinContext { fields, ..BuiltinContext::new(&control, &context.api_mod, true) })
+            });
         external::depend(draft, &resource)?;
         let controller = match (&deploy_image, &builtin) {
             (Some(context), _) => Controller::DeployImage(context),
@@ -173,6 +193,19 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagn
         found.extend(manifests::manifests(draft, &project)?);
     }
     Ok(found)
+}
+
+/// The required fields of an object, for a sample.
+fn fields(types: &VersionTypes) -> Map<String, Value> {
+    let mut schema = types.schema.clone();
+    if schema.get("properties").is_some_and(|properties| properties.get("spec").is_some()) {
+        // kube requires it.
+        let required = schema.entry("required").or_insert_with(|| json!([]));
+        if let Some(names) = required.as_array_mut().filter(|names| names.iter().all(|name| name != "spec")) {
+            names.push("spec".into());
+        }
+    }
+    sample::least(&schema).unwrap_or_default()
 }
 
 /// The result of reading the options: an open question, or every decision.

@@ -87,7 +87,7 @@ fn objects_of(documents: Vec<Value>, doing: &str) -> Result<Vec<Value>> {
     Ok(objects)
 }
 
-fn read(path: &Path, help: &str) -> Result<String> {
+pub(super) fn read(path: &Path, help: &str) -> Result<String> {
     if path == Path::new("-") {
         if std::io::stdin().is_terminal() {
             return Err(Problem::new("there are no manifests on stdin").help(help).into());

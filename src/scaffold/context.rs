@@ -241,8 +241,10 @@ pub(crate) struct BuiltinContext {
     /// `k8s_openapi::api::apps::v1::ReplicaSet`, or with ` as …`.
     pub(crate) rust_use: String,
     pub(crate) rust_type: String,
-    /// Defined in another crate.
+    /// Defined in another crate, or from a CRD.
     pub(crate) external: bool,
+    /// The fields of an object in its tests, as JSON.
+    pub(crate) fields: String,
 }
 
 /// Names that the file of such a controller imports or declares, except the kind.
@@ -251,7 +253,8 @@ const BUILTIN_NAMES: [&str; 6] = ["Action", "Arc", "Context", "Manager", "Object
 impl BuiltinContext {
     pub(crate) fn new(controller: &ControllerContext, module: &str, external: bool) -> Self {
         let (rust_use, rust_type) = used(module, &controller.resource.kind, &BUILTIN_NAMES);
-        Self { controller: controller.clone(), rust_use, rust_type, external }
+        let fields = "{ \"spec\": {} }".to_owned();
+        Self { controller: controller.clone(), rust_use, rust_type, external, fields }
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) mod samples;
 mod scope;
 mod simulation;
 mod tidy;
+mod types;
 mod undo;
 mod update;
 mod webhook;

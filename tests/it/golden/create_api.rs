@@ -359,3 +359,117 @@ version: "3"
     sandbox.run(&format!("{square} --controller-name other --make=false")).success();
     assert!(sandbox.read("PROJECT").contains("  - name: square\n  - name: other\n"));
 }
+
+const CRD: &str = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: boats.sea.example.com
+spec:
+  group: sea.example.com
+  names: {kind: Boat, listKind: BoatList, plural: boats, singular: boat, shortNames: [bt]}
+  scope: Namespaced
+  versions:
+  - name: v1beta1
+    served: true
+    storage: false
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    additionalPrinterColumns:
+    - {name: Size, type: integer, jsonPath: .spec.size}
+    schema:
+      openAPIV3Schema:
+        description: A boat.
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            description: The boat to build.
+            type: object
+            required: [size]
+            properties:
+              size: {description: In feet., type: integer, format: int32, minimum: 1}
+              sail: {type: string, enum: [Red, dark-blue], default: Red}
+              type: {type: string}
+          status:
+            type: object
+            properties:
+              afloat: {type: boolean}
+"#;
+
+#[test]
+fn types_of_a_crd_give_the_crd() {
+    let sandbox = Sandbox::project("");
+    sandbox.file("boats.yaml", CRD);
+    sandbox.run("create api --from-crd boats.yaml").success();
+    let types = sandbox.read("src/api/v1/boat.rs");
+    for expected in [
+        "pub struct BoatSpec {",
+        "pub size: i32,",
+        "pub sail: BoatSail,",
+        "pub type_: Option<String>,",
+        "range(min = 1)",
+    ] {
+        assert!(types.contains(expected), "{expected}:\n{types}");
+    }
+    let project = sandbox.read("PROJECT");
+    assert!(project.contains("version: v1\n") && project.contains("version: v1beta1\n"), "{project}");
+    assert!(sandbox.read("config/samples/sea_v1_boat.yaml").ends_with("spec:\n  size: 1\n"));
+    // The status has no conditions, so the controller has no status.
+    assert!(!sandbox.read("src/controller/boat.rs").contains("status"));
+    let crd = |text: &str| -> serde_json::Value { serde_yaml::from_str(text).unwrap() };
+    let (own, generated) = (crd(CRD), crd(&sandbox.read("config/crd/bases/sea.example.com_boats.yaml")));
+    let of = |crd: &serde_json::Value, name: &str| {
+        let versions = crd["spec"]["versions"].as_array().unwrap().iter();
+        versions.clone().find(|version| version["name"] == name).unwrap().clone()
+    };
+    for name in ["v1", "v1beta1"] {
+        let (own, generated) = (of(&own, name), of(&generated, name));
+        for part in ["spec", "status"] {
+            let schema = |version: &serde_json::Value| {
+                let mut schema = version["schema"]["openAPIV3Schema"]["properties"][part].clone();
+                schema.as_object_mut().map(|schema| schema.remove("nullable"));
+                schema
+            };
+            assert_eq!(schema(&own), schema(&generated), "{name}");
+        }
+        assert_eq!(own["additionalPrinterColumns"], generated["additionalPrinterColumns"]);
+    }
+    let again = sandbox.run("create api --from-crd boats.yaml").code(1).err();
+    assert!(again.contains("API resource already exists"), "{again}");
+    sandbox.run("edit --prometheus").success();
+    assert_eq!(sandbox.read("src/api/v1/boat.rs"), types);
+}
+
+#[test]
+fn a_flag_that_contradicts_the_crd_is_refused() {
+    let sandbox = Sandbox::project("");
+    let before = sandbox.files();
+    for (flags, expected) in [
+        ("--group=land", "`--group land` contradicts `--from-crd`"),
+        ("--version=v2", "`--version v2` contradicts `--from-crd`"),
+        ("--kind=Ship", "has no CRD of the kind `Ship`"),
+        ("--plural=boaties", "`--plural boaties` contradicts `--from-crd`"),
+        ("--short-name=b", "`--short-name b` contradicts `--from-crd`"),
+        ("--namespaced=false", "`--namespaced false` contradicts `--from-crd`"),
+        ("--resource=false", "`--resource false` contradicts `--from-crd`"),
+    ] {
+        let run = sandbox.pipe(&format!("create api --from-crd - {flags}"), CRD);
+        assert_ne!(run.exit_code(), Some(0), "{flags}");
+        let message = run.err();
+        assert!(message.contains(expected), "{message}");
+    }
+    let foreign = CRD.replace("sea.example.com", "sea.example.org");
+    let message = sandbox.pipe("create api --from-crd -", &foreign).err();
+    assert!(message.contains("does not end in the domain of the project"), "{message}");
+    assert_eq!(sandbox.files(), before);
+    sandbox.pipe("create api --from-crd - --group=sea --kind=Boat --version=v1 --plural=boats", CRD).success();
+}

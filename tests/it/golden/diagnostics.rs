@@ -271,11 +271,21 @@ fn commands_have_codes_of_their_own() {
             "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=read\n",
         ),
         (Code::UnknownMarker, "generate rbac".to_owned(), "// +kubebuilder:rabc:groups=apps\n"),
+        (Code::NotTyped, "create api --from-crd thing.json --dry-run".to_owned(), "crd"),
         (Code::UnusualVersion, "create api --group a --version first --kind Thing --dry-run".to_owned(), "project"),
     ] {
         let sandbox = match source {
             "" => Sandbox::new(),
             "project" => Sandbox::project(""),
+            "crd" => {
+                let sandbox = Sandbox::project("");
+                let part =
+                    serde_json::json!({ "type": "object", "oneOf": [{ "properties": { "a": { "enum": ["x"] } } }] });
+                let schema =
+                    serde_json::json!({ "type": "object", "required": ["spec"], "properties": { "spec": part } });
+                sandbox.file("thing.json", &crd_of("v1", &schema).to_string());
+                sandbox
+            }
             source => {
                 let sandbox = Sandbox::new();
                 sandbox
@@ -372,4 +382,21 @@ fn the_message_of_every_code_is_tested() {
         };
         assert!(tested, "no test shows a message of `{code}`");
     }
+}
+
+/// The CRD `things.a.example.com` with one version.
+fn crd_of(version: &str, schema: &serde_json::Value) -> serde_json::Value {
+    serde_json::json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "things.a.example.com" },
+        "spec": {
+            "group": "a.example.com",
+            "names": { "kind": "Thing", "plural": "things" },
+            "scope": "Namespaced",
+            "versions": [
+                { "name": version, "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }
+            ]
+        }
+    })
 }
