@@ -18,9 +18,9 @@ pub(super) fn camel(name: &str) -> String {
 }
 
 /// Adds the name to those that are taken, with a number if it is one of them.
-pub(super) fn unique(name: String, taken: &mut BTreeSet<String>) -> String {
+pub(super) fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     let mut names = (2..).map(|number| format!("{}{number}", name.trim_end_matches('_')));
-    let mut free = name.clone();
+    let mut free = name.to_owned();
     while !taken.insert(free.clone()) {
         free = names.next().unwrap_or_default();
     }

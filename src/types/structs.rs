@@ -38,7 +38,7 @@ impl TypesFile {
 
     /// Takes a name for a type.
     pub(super) fn type_name(&mut self, name: &str) -> String {
-        names::unique(name.to_owned(), &mut self.names)
+        names::unique(name, &mut self.names)
     }
 
     /// Returns the name of a function that returns the schema. Equal schemas share a function.
@@ -46,7 +46,7 @@ impl TypesFile {
         if let Some((name, _)) = self.functions.iter().find(|(_, other)| other == schema) {
             return name.clone();
         }
-        let name = names::unique(name.to_owned(), &mut self.names);
+        let name = names::unique(name, &mut self.names);
         self.functions.push((name.clone(), schema.clone()));
         name
     }
@@ -58,7 +58,7 @@ impl TypesFile {
         let mut variants = Vec::new();
         let mut text = String::new();
         for value in values {
-            let variant = names::unique(names::camel(value), &mut taken);
+            let variant = names::unique(&names::camel(value), &mut taken);
             if variant != *value {
                 _ = writeln!(text, "    #[serde(rename = {value:?})]");
             }
@@ -66,7 +66,7 @@ impl TypesFile {
             variants.push((value.clone(), variant));
         }
         let rest = without(schema, &["type", "enum"]);
-        let head = self.head(&rest, "Copy, Eq, ", "", "");
+        let head = Self::head(&rest, "Copy, Eq, ", "", "");
         self.items[at] = format!("{head}pub enum {name} {{\n{text}}}\n");
         TypeShape {
             ty: name.to_owned(),
@@ -92,7 +92,7 @@ impl TypesFile {
         let (mut taken, mut has_default, mut has_conditions) = (BTreeSet::new(), true, false);
         for (property, part) in properties {
             let Some(part) = part.as_object() else { continue };
-            let ident = names::unique(names::snake(property), &mut taken);
+            let ident = names::unique(&names::snake(property), &mut taken);
             let (field, class) = self.field(name, (property, &ident), part, required.contains(&property.as_str()));
             has_default &= field.has_default;
             has_conditions |= ident == "conditions" && class == TypeClass::Conditions;
@@ -103,7 +103,7 @@ impl TypesFile {
         if rest.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true)) {
             self.import("std::collections::BTreeMap");
             self.import("serde_json::Value");
-            let ident = names::unique("other".to_owned(), &mut taken);
+            let ident = names::unique("other", &mut taken);
             _ = write!(
                 fields,
                 "    /// The other fields.\n    #[serde(flatten)]\n    pub {ident}: BTreeMap<String, Value>,\n"
@@ -111,7 +111,7 @@ impl TypesFile {
             if properties.is_empty() {
                 let whole = Value::Object(without(schema, &["description"]));
                 let function = self.function(&names::snake(name), &whole);
-                _ = write!(attributes, "#[schemars(schema_with = {function:?})]\n");
+                _ = writeln!(attributes, "#[schemars(schema_with = {function:?})]");
                 rest.retain(|key, _| key == "description");
             } else {
                 rest.remove("x-kubernetes-preserve-unknown-fields");
@@ -122,7 +122,7 @@ impl TypesFile {
         }
         let default = if has_default { "Default, " } else { "" };
         let rename = if properties.is_empty() { "" } else { "#[serde(rename_all = \"camelCase\")]\n" };
-        let head = self.head(&rest, &format!("{derive}{default}"), &attributes, rename);
+        let head = Self::head(&rest, &format!("{derive}{default}"), &attributes, rename);
         self.items[at] = if fields.is_empty() {
             format!("{head}pub struct {name} {{}}\n")
         } else {
@@ -138,7 +138,7 @@ impl TypesFile {
     }
 
     /// The documentation and attributes of a type. `rest` is what its fields or variants do not say.
-    fn head(&mut self, rest: &SchemaMap, derives: &str, attribute: &str, rename: &str) -> String {
+    fn head(rest: &SchemaMap, derives: &str, attribute: &str, rename: &str) -> String {
         let description = rest.get("description").and_then(Value::as_str).unwrap_or_default();
         let (mut lines, is_same) = literal::docs(description);
         lines.push(format!("#[derive({derives}{DERIVES})]"));
@@ -255,7 +255,7 @@ impl TypesFile {
 
     fn default_function(&mut self, owner: &str, ident: &str, ty: &str, value: &str) -> String {
         let name = format!("{}_{}", names::snake(owner), ident.trim_end_matches('_'));
-        let name = names::unique(format!("default_{name}"), &mut self.names);
+        let name = names::unique(&format!("default_{name}"), &mut self.names);
         self.defaults.push(format!("fn {name}() -> {ty} {{\n    {value}\n}}\n"));
         name
     }

@@ -172,7 +172,7 @@ impl Figures {
         }
         for key in ["kind", "plural", "shortNames", "categories"] {
             let value = |crd: &Value| crd["spec"]["names"].get(key).filter(|value| **value != json!([])).cloned();
-            if value(crd) != value(&generated) {
+            if value(crd) != value(generated) {
                 differences.push(format!("names.{key}"));
             }
         }
