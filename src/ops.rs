@@ -5,6 +5,7 @@ pub(crate) mod bundle;
 pub(crate) mod catalog;
 pub(crate) mod choice;
 pub(crate) mod compare;
+mod copied;
 pub(crate) mod create_api;
 pub(crate) mod create_webhook;
 pub(crate) mod delete;

@@ -8,6 +8,7 @@ use super::outcome::{Outcome, UsageError, apply_and_fetch};
 use crate::cli::{CreateApiArgs, ExternalArgs, WriteArgs};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::ops::create_api::{self, ApiQuestion, CreateApiOptions, ImageOptions, Recorded};
+use crate::ops::Findings;
 use crate::ops::external::ExternalOptions;
 use crate::ops::fetch;
 use crate::ops::from_crd;
@@ -38,10 +39,10 @@ pub(super) fn run_in(
     write: &WriteArgs,
     term: &mut Term,
 ) -> Result<Outcome> {
-    let (mut found, mut generate) = (Diagnostics::default(), false);
+    let (mut found, mut generate, mut next) = (Diagnostics::default(), false, String::new());
     for mut options in apis {
         ask(&draft, &mut options, term)?;
-        let planned: Result<Diagnostics> = create_api::run(&mut draft, &options).or_else(|error| {
+        let planned: Result<Findings<String>> = create_api::run(&mut draft, &options).or_else(|error| {
             let Recorded(problem) = error.downcast()?;
             if !write.is_preview() {
                 // An interrupted run may have written every file except Cargo.lock.
@@ -50,15 +51,16 @@ pub(super) fn run_in(
             }
             Err(problem.into())
         });
-        found.extend(planned?);
+        next = planned?.report(&mut found);
         generate = options.generate;
     }
     found.extend(earlier);
-    let next = if generate {
+    let usual = if generate {
         "\nNext, write the types and the controller; `memcached-sdk generate` brings config/ up to date."
     } else {
         "\nNext, run `memcached-sdk generate`: it writes the CRD and the manager's role."
     };
+    let next = if next.is_empty() { usual } else { &next };
     apply_and_fetch(draft, found, write, next, term)
 }
 

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::external::{self, ExternalOptions};
 use super::known::{self, ExistingKind};
-use super::{UsageError, manifests};
+use super::{Findings, UsageError, copied, manifests};
 use crate::crd::sample;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
-use crate::plan::{Draft, RECORD, RelPath};
+use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::builtin::{self, Builtin};
 use crate::project::name::{ControllerName, Domain, Group, Kind, Plural, ShortName, Version};
 use crate::project::resource::without_domain;
@@ -118,8 +118,9 @@ pub(crate) fn question(draft: &Draft, options: &CreateApiOptions) -> Result<Opti
     })
 }
 
-/// Adds the API to the project of the draft. Open questions get the answer [`ApiQuestion::unattended`].
-pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagnostics> {
+/// Adds the API to the project of the draft. Open questions get the answer [`ApiQuestion::unattended`]. The value is the next step
+/// of a further version.
+pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findings<String>> {
     let mut options = options.clone();
     let mut project = Project::recorded(draft)?;
     let mut found = Diagnostics::default();
@@ -157,6 +158,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagn
     if let (Some(deploy_image), Some(image)) = (&deploy_image, &options.image) {
         record_image(&mut project, &resource, deploy_image, &image.container_command);
     }
+    let mut next = String::new();
     if api {
         let files = match (&deploy_image, &options.types) {
             (Some(context), _) => ApiFiles::DeployImage(context),
@@ -169,6 +171,9 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagn
             let message = format!("{path} in version `{}`: {}", resource.version, finding.message);
             found.push(Diagnostic::new(Code::NotTyped, message).help("compare the generated CRD with yours"));
         }
+    }
+    if api && options.types.is_none() && deploy_image.is_none() && !draft.is_imagined() {
+        next = copy_version(draft, &project, &resource, options.force)?;
     }
     if controller {
         let builtin = builtin
@@ -192,7 +197,28 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Diagn
     if options.generate {
         found.extend(manifests::manifests(draft, &project)?);
     }
-    Ok(found)
+    Ok(Findings { value: next, diagnostics: found })
+}
+
+/// Lets a further version of a kind begin with the types of the last one. Returns the next step.
+fn copy_version(draft: &mut Draft, project: &Project, resource: &Resource, force: bool) -> Result<String> {
+    let earlier: Vec<&Resource> = earlier_versions(project, resource).filter(|other| other.api.is_some()).collect();
+    let (Some(first), Some(last)) = (earlier.first(), earlier.last()) else { return Ok(String::new()) };
+    let if_exists = if force { IfExists::Overwrite } else { IfExists::Refuse };
+    let files = copied::files(draft, project, last, resource)?;
+    let from = if files.is_empty() { String::new() } else { format!(" of `{}`", last.version) };
+    for (path, text) in files {
+        draft.scaffold(path, text, if_exists);
+    }
+    Ok(format!(
+        "\nNext, change the types{from} in `src/{}.rs`. Clusters store objects as `{}`. As soon as the versions differ, they need a \
+         conversion:\n  memcached-sdk create webhook --version {} --kind {} --conversion --spoke {}",
+        resource.api_modules(project.multigroup).join("/"),
+        first.version,
+        resource.version,
+        resource.kind,
+        last.version
+    ))
 }
 
 /// The required fields of an object, for a sample.
@@ -417,7 +443,6 @@ fn deploy_image(
     }))
 }
 
-/// Keeps the flags of `--image` in PROJECT, in place of those of an earlier run.
 /// Removes the records of images of controllers that the project no longer has.
 pub(crate) fn forget_images(project: &mut Project) {
     let Some(plugin) = project.plugins.get_mut(DEPLOY_IMAGE).and_then(Value::as_object_mut) else { return };
@@ -436,6 +461,7 @@ pub(crate) fn forget_images(project: &mut Project) {
     }
 }
 
+/// Keeps the flags of `--image` in PROJECT, in place of those of an earlier run.
 fn record_image(project: &mut Project, resource: &Resource, context: &DeployImageContext, command: &[String]) {
     let key = json!({
         "domain": resource.domain.as_ref().map(ToString::to_string).unwrap_or_default(),

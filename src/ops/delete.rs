@@ -10,7 +10,7 @@ use walkdir::WalkDir;
 
 use super::edit::{self, Edited};
 use super::known::{self, ExistingKind};
-use super::{Findings, UsageError, create_api, manifests};
+use super::{Findings, UsageError, copied, create_api, manifests};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::plan::{Draft, RelPath};
 use crate::project::name::{ControllerName, Group, Kind, Version};
@@ -60,6 +60,9 @@ pub(crate) fn run(draft: &mut Draft, options: &DeleteOptions) -> Result<Findings
         }
     }
     prune(&mut project);
+    if matches!(options.deletion, Deletion::Api | Deletion::Version) {
+        remove_copies(draft, &recorded, &resource)?;
+    }
     let edited = if options.discard { Edited::Discard } else { Edited::Refuse };
     let mut found = edit::change(draft, &project, edited)?;
     if found.has_errors() {
@@ -72,6 +75,19 @@ pub(crate) fn run(draft: &mut Draft, options: &DeleteOptions) -> Result<Findings
         found.extend(still_named(draft, &resource, project.multigroup)?);
     }
     Ok(Findings { value: in_clusters(&options.deletion, &project, &resource), diagnostics: found })
+}
+
+/// Removes the files of a version that are as they were copied from another one.
+fn remove_copies(draft: &mut Draft, project: &Project, resource: &Resource) -> Result<()> {
+    let others: Vec<&Resource> = project.other_versions(resource).filter(|other| other.api.is_some()).collect();
+    for other in others {
+        for (path, text) in copied::files(draft, project, other, resource)? {
+            if draft.read(&path)?.is_some_and(|there| there.replace("\r\n", "\n") == text.replace("\r\n", "\n")) {
+                draft.remove(path);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The entry of PROJECT.

@@ -61,7 +61,7 @@ pub(crate) fn run(draft: &mut Draft, options: &InitOptions) -> Result<Diagnostic
     }
     found.extend(manifests::manifests(draft, &project)?);
     for api in &options.apis {
-        found.extend(create_api::run(draft, api)?);
+        let _only_further_versions_have_a_step = create_api::run(draft, api)?.report(&mut found);
     }
     refuse_other_project(draft)?;
     Ok(found)

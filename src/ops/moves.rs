@@ -11,6 +11,7 @@ use super::replay::Scaffold;
 use crate::diagnostic::Problem;
 use crate::parallel;
 use crate::plan::{Draft, IfExists, RelPath};
+use crate::project::Resource;
 use crate::scaffold;
 use crate::source::{ApiNames, Regroup, Renames, crate_name, imports_of, regrouped, renamed};
 
@@ -101,20 +102,22 @@ impl Moves {
         Ok(())
     }
 
-    /// The new path and text of a file. `None` if it stays as it is. A text that rustfmt has formatted stays formatted.
+    /// The new path and text of a file. `None` if it stays as it is.
     fn carried(&self, draft: &Draft, path: &RelPath) -> Result<Option<(RelPath, String)>> {
         let new = self.path(path)?;
         if new == *path && !path.is_rust() {
             return Ok(None);
         }
         let Some(text) = draft.read(path)? else { return Ok(None) };
-        let changed = self.text(path, &text);
-        if changed == text {
-            return Ok((new != *path).then_some((new, text)));
-        }
-        let is_formatted = scaffold::formatted(path, &text) == text;
-        let changed = if is_formatted { scaffold::formatted(path, &changed) } else { changed };
-        Ok(Some((new, changed)))
+        let changed = self.formatted_text(path, &text);
+        Ok((new != *path || changed != text).then_some((new, changed)))
+    }
+
+    /// Like [`Self::text`], and a text that rustfmt has formatted stays formatted.
+    pub(crate) fn formatted_text(&self, path: &RelPath, text: &str) -> String {
+        let changed = self.text(path, text);
+        let is_formatted = changed != text && scaffold::formatted(path, text) == text;
+        if is_formatted { scaffold::formatted(path, &changed) } else { changed }
     }
 
     /// The names to change in a file, whose module is `module`.
@@ -172,6 +175,17 @@ impl Moves {
             }
         }
         Some(path)
+    }
+}
+
+/// The names of a resource in attributes and markers.
+pub(crate) fn names_of(resource: &Resource) -> ApiNames {
+    ApiNames {
+        group: resource.qualified_group(),
+        version: resource.version.to_string(),
+        kind: resource.kind.to_string(),
+        plural: resource.plural.to_string(),
+        short_names: resource.api.iter().flat_map(|api| &api.short_names).map(ToString::to_string).collect(),
     }
 }
 

@@ -250,6 +250,49 @@ pub fn changed_words(old: &str, new: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Returns true if a text declares a module whose items are in another file.
+#[must_use]
+pub fn declares_modules(text: &str) -> bool {
+    let tokens: Vec<&str> = lexer::tokens(text).map(|(_, token)| token).collect();
+    tokens.windows(3).any(|window| window[0] == "mod" && window[2] == ";")
+}
+
+/// Removes arguments from `#[kube(…)]`, and adds another one behind the version.
+#[must_use]
+pub fn with_kube_arguments(text: &str, without: &[&str], with: &str) -> String {
+    let tokens: Vec<(usize, &str)> = lexer::tokens(text).collect();
+    let is_kube = |at: usize| ["#", "[", "kube", "("].iter().enumerate().all(|(n, word)| tokens[at + n].1 == *word);
+    let starts = (0..tokens.len().saturating_sub(4)).filter(|at| is_kube(*at));
+    let mut edits = Vec::new();
+    for start in starts.map(|at| at + 4) {
+        let (mut depth, mut first) = (0_usize, start);
+        for at in start..tokens.len() {
+            let (place, token) = tokens[at];
+            match token {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" if depth > 0 => depth -= 1,
+                "," | ")" if depth == 0 => {
+                    let (before, name) = (tokens[first - 1], tokens[first].1);
+                    let before = before.0 + before.1.len();
+                    if without.contains(&name) {
+                        edits.push((before..place + usize::from(token == ","), String::new()));
+                    } else if name == "version" {
+                        let space = &text[before..tokens[first].0];
+                        let space = if space.is_empty() { " " } else { space };
+                        edits.push((place..place, format!(",{space}{with}")));
+                    }
+                    first = at + 1;
+                    if token == ")" {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    replaced(text, edits)
+}
+
 /// The offset of an identifier in a text.
 #[must_use]
 pub fn identifier(text: &str, name: &str) -> Option<usize> {
@@ -380,6 +423,31 @@ mod tests {
         let names = Renames { apis, ..Renames::default() };
         let text = "// +kubebuilder:rbac:groups=a.io;\"\",resources=cats/scale;pods,verbs=get";
         assert_eq!(renamed(text, &names), text.replace("cats", "kitties"));
+    }
+
+    #[test]
+    fn arguments_of_kube_are_removed_and_added() {
+        for (text, expected) in [
+            (
+                "#[kube(\n    group = \"a\",\n    version = \"v1\",\n    storage = true,\n    status = \"S\"\n)]",
+                "#[kube(\n    group = \"a\",\n    version = \"v1\",\n    storage = false,\n    status = \"S\"\n)]",
+            ),
+            (
+                "#[kube(version = \"v1\", deprecated, scale(storage = \"x\"))]",
+                "#[kube(version = \"v1\", storage = false, scale(storage = \"x\"))]",
+            ),
+            ("#[kube(served = false, version = \"v1\")]", "#[kube( version = \"v1\", storage = false)]"),
+            ("#[serde(version)]", "#[serde(version)]"),
+        ] {
+            assert_eq!(with_kube_arguments(text, &["deprecated", "served", "storage"], "storage = false"), expected);
+        }
+    }
+
+    #[test]
+    fn modules_in_other_files_are_noticed() {
+        for (text, expected) in [("pub mod a;", true), ("mod a { fn f() {} }", false), ("// mod a;", false)] {
+            assert_eq!(declares_modules(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -47,5 +47,6 @@ mod tidy;
 mod types;
 mod undo;
 mod update;
+mod versions;
 mod webhook;
 mod yaml;

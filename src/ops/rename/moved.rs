@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use crate::ops::moves::Moves;
+use crate::ops::moves::{Moves, names_of};
 use crate::ops::replay::Scaffold;
 use crate::plan::RelPath;
 use crate::project::{Controllers, Project, Resource};
-use crate::source::{ApiNames, Regroup, changed_words, crate_name, identifier};
+use crate::source::{Regroup, changed_words, crate_name, identifier};
 
 /// The moves between two projects with the same resources in the same order.
 pub(super) fn moves(from: &Project, to: &Project, before: &Scaffold, after: &Scaffold) -> Result<Moves> {
@@ -26,7 +26,7 @@ pub(super) fn moves(from: &Project, to: &Project, before: &Scaffold, after: &Sca
     }
     let renamed = || resources.iter().filter(|(old, new)| old.api.is_some() && old != new);
     let names = &mut moves.names;
-    names.apis = renamed().map(|(old, new)| (api_names(old), api_names(new))).collect();
+    names.apis = renamed().map(|(old, new)| (names_of(old), names_of(new))).collect();
     names.modules = renamed().map(|(old, _)| old.api_modules(multigroup)).collect();
     let is_renamed = |resource: &Resource| renamed().any(|(old, _)| old.same_gvk(resource));
     names.shared = from.resources.iter().any(|other| {
@@ -93,16 +93,6 @@ fn add_modules(moves: &mut Moves, pairs: &[(Vec<String>, Vec<String>)]) {
         if !names.is_empty() {
             moves.paths.push(Regroup::Rename { path: old.to_vec(), names });
         }
-    }
-}
-
-fn api_names(resource: &Resource) -> ApiNames {
-    ApiNames {
-        group: resource.qualified_group(),
-        version: resource.version.to_string(),
-        kind: resource.kind.to_string(),
-        plural: resource.plural.to_string(),
-        short_names: resource.api.iter().flat_map(|api| &api.short_names).map(ToString::to_string).collect(),
     }
 }
 
