@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 #[kube(
     group = "ship.example.org",
     version = "v1",
+    storage = false,
     kind = "Frigate",
     plural = "frigates",
     namespaced,
     doc = "Frigate is the schema of the frigates API",
     derive = "PartialEq",
-    storage = false,
     status = "FrigateStatus"
 )]
 #[serde(rename_all = "camelCase")]
