@@ -11,7 +11,12 @@ use crate::source::{Regroup, declares_modules, with_kube_arguments};
 const OF_A_VERSION: [&str; 3] = ["deprecated", "served", "storage"];
 
 /// The files of `to`, made of those of another version on disk. Empty if its types are in several files.
-pub(crate) fn files(draft: &Draft, project: &Project, from: &Resource, to: &Resource) -> Result<Vec<(RelPath, String)>> {
+pub(crate) fn files(
+    draft: &Draft,
+    project: &Project,
+    from: &Resource,
+    to: &Resource,
+) -> Result<Vec<(RelPath, String)>> {
     let [old, new] = [from, to].map(|resource| resource.api_modules(project.multigroup));
     let [types, copy] = [&old, &new].map(|modules| RelPath::new(format!("src/{}.rs", modules.join("/"))));
     let types = types?;

@@ -41,7 +41,9 @@ Next, change the types of `v1alpha1` in `src/api/v1/memcached.rs`. Clusters stor
 "#]]);
     let files = ["src/api/v1/memcached.rs", "config/samples/cache_v1_memcached.yaml"];
     let text: String = files.into_iter().map(|path| format!("== {path}\n{}", sandbox.read(path))).collect();
-    snapbox::assert_data_eq!(text, str![[r#"
+    snapbox::assert_data_eq!(
+        text,
+        str![[r#"
 == src/api/v1/memcached.rs
 //! The kind `Memcached`.
 
@@ -109,7 +111,8 @@ metadata:
 spec:
   phase: New # mine
 
-"#]]);
+"#]]
+    );
 
     sandbox.run("delete version --group cache --version v1 --kind Memcached").success();
     assert_same("deleted", &sandbox.files(), &before);
@@ -127,7 +130,11 @@ fn a_copy_that_was_edited_is_deleted_on_request_only() {
 #[test]
 fn types_in_several_files_are_not_copied() {
     let sandbox = edited();
-    sandbox.replace("src/api/v1alpha1/memcached.rs", "use kube::CustomResource;", "mod more;\n\nuse kube::CustomResource;");
+    sandbox.replace(
+        "src/api/v1alpha1/memcached.rs",
+        "use kube::CustomResource;",
+        "mod more;\n\nuse kube::CustomResource;",
+    );
     sandbox.file("src/api/v1alpha1/memcached/more.rs", "// Mine.\n");
     sandbox.run("create api --group cache --version v1 --kind Memcached").success().stderr(str![[r#"
 warning[conversion-unknown]: `Memcached` serves `v1` and `v1alpha1`, which differ in `spec.phase`, but has no conversion
