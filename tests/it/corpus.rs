@@ -6,6 +6,7 @@
 mod adapt;
 mod compile;
 mod derived;
+mod shipped;
 mod unedited;
 
 use std::collections::{BTreeMap, BTreeSet};

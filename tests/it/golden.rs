@@ -44,7 +44,7 @@ pub(crate) mod samples;
 mod scope;
 mod simulation;
 mod tidy;
-mod types;
+pub(crate) mod types;
 mod undo;
 mod update;
 mod versions;
