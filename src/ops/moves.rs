@@ -82,8 +82,9 @@ impl Moves {
         before.iter().map(|(path, text)| Ok((self.path(path)?, self.text(path, text)))).collect()
     }
 
-    /// Moves all files of the draft's folder.
-    pub(crate) fn carry(&self, draft: &mut Draft) -> Result<()> {
+    /// Moves all files of the draft's folder. Returns the new paths that existed already.
+    pub(crate) fn carry(&self, draft: &mut Draft) -> Result<Vec<OccupiedPath>> {
+        let mut occupied = Vec::new();
         // rustfmt runs as one process per file.
         let files = files(draft.root())?;
         let carried = parallel::map(files.iter(), |path| self.carried(draft, path));
@@ -91,15 +92,14 @@ impl Moves {
             let Some((new, text)) = carried? else { continue };
             if new == *path {
                 draft.edit(path, |_| Ok(text))?;
-            } else if draft.read(&new)?.is_some() {
-                let problem = Problem::new(format!("cannot move `{path}` to `{new}`: it exists"));
-                return Err(problem.help("move one of them away, and run the command again").into());
-            } else {
-                draft.remove(path.clone());
-                draft.scaffold(new, text, IfExists::Refuse);
+                continue;
             }
+            let there = draft.read(&new)?;
+            draft.remove(path.clone());
+            draft.scaffold(new.clone(), text, if there.is_some() { IfExists::Overwrite } else { IfExists::Refuse });
+            occupied.extend(there.map(|text| OccupiedPath { from: path.clone(), to: new, text }));
         }
-        Ok(())
+        Ok(occupied)
     }
 
     /// The new path and text of a file. `None` if it stays as it is.
@@ -175,6 +175,26 @@ impl Moves {
             }
         }
         Some(path)
+    }
+}
+
+/// A file at the new path of another file.
+#[must_use]
+pub(crate) struct OccupiedPath {
+    from: RelPath,
+    to: RelPath,
+    text: String,
+}
+
+impl OccupiedPath {
+    /// Returns an error unless an interrupted run of the command has written the file: it has the text of the whole plan.
+    pub(crate) fn check(self, draft: &Draft) -> Result<()> {
+        let Self { from, to, text } = self;
+        if draft.read(&to)?.as_ref() == Some(&text) {
+            return Ok(());
+        }
+        let problem = Problem::new(format!("cannot move `{from}` to `{to}`: it exists"));
+        Err(problem.help("move one of them away, and run the command again").into())
     }
 }
 

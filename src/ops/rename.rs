@@ -87,8 +87,11 @@ pub(crate) fn apply(draft: &mut Draft, recorded: &Project, wanted: &Project) -> 
     if found.has_errors() {
         return Ok(found);
     }
-    moves.carry(draft)?;
+    let occupied = moves.carry(draft)?;
     found.extend(edit::apply_difference(draft, &moves.scaffold(&before)?, &after, IfExists::Refuse, Edited::Refuse)?);
+    if !found.has_errors() {
+        occupied.into_iter().try_for_each(|path| path.check(draft))?;
+    }
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
     for resource in recorded.resources.iter().filter(|resource| resource.api.is_some()) {
         let crd = RelPath::new(format!("config/crd/bases/{}", resource.crd_file()))?;
@@ -109,7 +112,8 @@ fn taken_names(draft: &Draft, moves: &Moves, before: &Scaffold) -> Result<Diagno
     for (path, words) in &moves.names.words {
         let (Some(text), Some(scaffolded)) = (draft.read(path)?, before.get(path)) else { continue };
         for (old, new) in words {
-            let Some(at) = identifier(&text, new).filter(|_| identifier(scaffolded, new).is_none()) else { continue };
+            let is_taken = identifier(scaffolded, new).is_none() && identifier(&text, old).is_some();
+            let Some(at) = identifier(&text, new).filter(|_| is_taken) else { continue };
             let message = format!("`{old}` becomes `{new}` in `{path}`, which already has a `{new}`");
             let origin = Origin { path: path.as_str().into(), range: at..at + new.len(), text: text.clone().into() };
             let help = format!("rename this `{new}` first");

@@ -39,7 +39,7 @@ pub(crate) fn regroup(
     };
     let moves = moves(&from, &to);
     let [before, mut after] = [replay(&from)?, replay(&to)?];
-    moves.carry(draft)?;
+    let occupied = moves.carry(draft)?;
     let mut carried = Scaffold::new();
     for (path, text) in before {
         let new = moves.path(&path)?;
@@ -50,6 +50,9 @@ pub(crate) fn regroup(
         carried.insert(new, text);
     }
     found.extend(apply_difference(draft, &carried, &after, IfExists::Refuse, Edited::Keep)?);
+    if !found.has_errors() {
+        occupied.into_iter().try_for_each(|path| path.check(draft))?;
+    }
     Ok(to)
 }
 

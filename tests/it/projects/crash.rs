@@ -108,6 +108,49 @@ fn an_aborted_command_is_undone() {
     }
 }
 
+/// Commands that change a project, each with the commands before it.
+const CHANGES: [(&[&str], &str); 5] = [
+    (&[CREATE], "rename api --kind Memcached --to-kind Store"),
+    (&[CREATE], "rename project another"),
+    (&[CREATE], "edit --domain acme.org"),
+    (&[CREATE], "edit --multigroup"),
+    (&[CREATE], "delete api --group cache --version v1alpha1 --kind Memcached"),
+];
+
+#[test]
+fn a_change_that_was_interrupted_is_completed_by_the_same_command() {
+    for (commands, change) in CHANGES {
+        let sandbox = Sandbox::project("");
+        for command in commands {
+            sandbox.run(command).success();
+        }
+        let before = sandbox.files();
+        sandbox.run(change).success();
+        let after = sandbox.files();
+        let mut interrupted = 0;
+        for operation in (1..).step_by(5) {
+            restore(&sandbox, &before);
+            let mut command = sandbox.command(change);
+            command.env(ABORT, operation.to_string()).stderr(Stdio::null()).stdout(Stdio::null());
+            if command.status().unwrap().success() {
+                break;
+            }
+            interrupted += 1;
+            if sandbox.files() != after {
+                let run = sandbox.run(change);
+                assert_eq!(run.exit_code(), Some(0), "{change}, aborted at operation {operation}: {run}");
+            }
+            let (found, paths) =
+                (sandbox.files(), |tree: &BTreeMap<String, String>| tree.keys().cloned().collect::<Vec<_>>());
+            assert_eq!(paths(&found), paths(&after), "{change}, aborted at operation {operation}");
+            for (path, text) in &after {
+                assert_eq!(&found[path], text, "{change}, aborted at operation {operation}: {path}");
+            }
+        }
+        assert!(interrupted > 5, "{change}: {interrupted}");
+    }
+}
+
 #[test]
 fn a_lock_file_that_was_left_behind_is_brought_up_to_date() {
     let sandbox = Sandbox::project("");
