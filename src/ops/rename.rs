@@ -9,7 +9,7 @@ mod moved;
 
 use anyhow::Result;
 
-use super::edit::{self, Edited};
+use super::edit::{self, Edited, MergeRules};
 use super::moves::Moves;
 use super::replay::{Scaffold, replay};
 use super::{Findings, UsageError, manifests};
@@ -88,7 +88,8 @@ pub(crate) fn apply(draft: &mut Draft, recorded: &Project, wanted: &Project) -> 
         return Ok(found);
     }
     moves.carry(draft)?;
-    found.extend(edit::apply_difference(draft, &moves.scaffold(&before)?, &after, IfExists::Refuse, Edited::Refuse)?);
+    let rules = MergeRules::new(IfExists::Refuse, Edited::Refuse);
+    found.extend(edit::apply_difference(draft, &moves.scaffold(&before)?, &after, rules)?);
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
     for resource in recorded.resources.iter().filter(|resource| resource.api.is_some()) {
         let crd = RelPath::new(format!("config/crd/bases/{}", resource.crd_file()))?;
