@@ -68,6 +68,10 @@ lint: tools ## Check the format and run clippy; any warning fails.
 book: ## Build the book of docs/ in target/book; needs mdbook and mdbook-mermaid.
 	@tests/book
 
+.PHONY: freeze
+freeze: ## Before a release: list the sums of its templates in templates/history; a test keeps their text from then on.
+	FREEZE=1 $(CARGO) test --quiet --lib edition::tests::templates_of_releases_are_kept
+
 .PHONY: samples
 samples: tools ## Write all goldens anew, tests/samples among them; look at the difference.
 	SNAPSHOTS=overwrite $(CARGO) test --quiet --lib

@@ -90,12 +90,16 @@ pub enum Command {
     /// Change how a cluster stores the objects of a kind
     #[command(subcommand)]
     Migrate(MigrateCommand),
-    /// Bring the crate manager of the project to this version
+    /// Bring the scaffold and the crate manager of the project to this version
     ///
-    /// Replaces the crate in the folder manager, which is the same in every project and not to be edited, with that of this
-    /// version: changed and missing files are written, generated ones that are no longer part of it are removed. A file that is
-    /// not generated stays, and is named. Last, the version is recorded in PROJECT. No other file changes.
+    /// Compares the scaffold of the version in PROJECT with that of this version, and makes the difference in the files of the
+    /// project. Your changes stay, and files that you have deleted stay deleted. Where you and the scaffold have changed the same
+    /// lines, nothing is written, unless `--conflicts` says what to do. The folder manager, which is not to be edited, is replaced.
+    /// Last, the version is recorded in PROJECT. A second update changes nothing.
     Update(UpdateArgs),
+    /// Commands with the names that kubebuilder has for them
+    #[command(hide = true, subcommand)]
+    Alpha(AlphaCommand),
     /// Download etcd and kube-apiserver for tests, and print where they are
     ///
     /// An installed release is used without network; else the newest one of the list of controller-tools is downloaded into the
@@ -1261,9 +1265,48 @@ pub struct CodeArgs {
     pub output: DataFormat,
 }
 
+/// `alpha`
+#[derive(Debug, Subcommand)]
+pub enum AlphaCommand {
+    /// Write the scaffold that PROJECT describes into another folder
+    ///
+    /// Files are as they were before anybody changed them, in the version of PROJECT. The folder manager is not written.
+    Generate(AlphaGenerateArgs),
+    /// Bring the scaffold and the crate manager of the project to this version: `update`
+    Update(UpdateArgs),
+}
+
+/// `alpha generate`
+#[derive(Debug, Clone, Args)]
+pub struct AlphaGenerateArgs {
+    /// The folder of the project [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub input_dir: Option<PathBuf>,
+    /// The folder to write
+    #[arg(long, value_name = "DIR")]
+    pub output_dir: PathBuf,
+    /// The output flags.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// The choice for lines that both the author and the scaffold have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Conflicts {
+    /// Write both, between the conflict markers of git
+    Markers,
+    /// Keep your lines
+    Ours,
+    /// Take the lines of the scaffold
+    Theirs,
+}
+
 /// `update`
 #[derive(Debug, Clone, Args)]
 pub struct UpdateArgs {
+    /// Decide about lines that both you and the scaffold have changed [default: report them, and write nothing]
+    #[arg(long, value_enum, value_name = "CHOICE")]
+    pub conflicts: Option<Conflicts>,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,

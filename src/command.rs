@@ -9,8 +9,8 @@ use clap::Parser as _;
 
 use crate::cli::early::{AddCommand, UpCommand};
 use crate::cli::{
-    BundleCommand, Cli, Command, CreateCommand, DataFormat, GenerateArgs, GenerateTarget, KustomizeCommand,
-    MigrateCommand, OutputFormat, RbacCommand, WriteArgs,
+    AlphaCommand, BundleCommand, Cli, Command, CreateCommand, DataFormat, GenerateArgs, GenerateTarget,
+    KustomizeCommand, MigrateCommand, OutputFormat, RbacCommand, WriteArgs,
 };
 use crate::term::{Term, Verbosity};
 
@@ -92,6 +92,8 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
             report(&write, |term| migrate::storage(&args, term))
         }
         Command::Update(args) => report(&args.write, |term| update::run(&args, term)),
+        Command::Alpha(AlphaCommand::Update(args)) => report(&args.write, |term| update::run(&args, term)),
+        Command::Alpha(AlphaCommand::Generate(args)) => report(&args.write, |term| update::rescaffold(&args, term)),
         Command::Envtest(args) => report(&WriteArgs::default(), |term| envtest::run(args, term)),
         Command::Doctor(args) => report(&of_data(args.output), |term| doctor::run(&args, term)),
         Command::Completion(args) => print(&completion::script(&args)),

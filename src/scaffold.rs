@@ -22,6 +22,7 @@ use crate::project::parts::{LeaderElection, ProjectSwitch};
 use crate::yaml;
 
 pub(crate) mod context;
+pub(crate) mod edition;
 pub(crate) mod manager;
 mod rustfmt;
 mod template;

@@ -76,10 +76,7 @@ pub const GIVEN: &[(&str, &str)] = &[
     ("go", "a project has one layout here, for an operator in Rust"),
     ("base.go", "a project has one layout here, for an operator in Rust"),
     ("kustomize", "a project has `config/` for kustomize"),
-    (
-        "autoupdate",
-        "nothing to add: `memcached-sdk update` brings a project to the version of the program, without a merge",
-    ),
+    ("autoupdate", "nothing to add: `memcached-sdk update` brings a project to the version of the program"),
 ];
 
 /// Plugins for operators without a program, such as playbooks and charts.

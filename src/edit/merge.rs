@@ -36,6 +36,20 @@ pub fn without(old: &str, new: &str, theirs: &str) -> Option<String> {
     Some(left.concat())
 }
 
+/// The text of a place that both sides changed differently.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ConflictChoice {
+    /// The author's, and the conflict is an error.
+    #[default]
+    Refuse,
+    /// The author's.
+    Author,
+    /// The scaffold's.
+    Scaffold,
+    /// Both, between the conflict markers of git.
+    Markers,
+}
+
 /// A place that both sides changed differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeConflict {
@@ -45,8 +59,8 @@ pub struct MergeConflict {
     pub wanted: String,
 }
 
-/// Applies the changes from `old` to `new` to `theirs`, which was once `old`.
-pub fn merge(old: &str, new: &str, theirs: &str) -> Merged {
+/// Applies the changes from `old` to `new` to `theirs`, which was once `old`. Conflicts are reported with every choice.
+pub fn merge(old: &str, new: &str, theirs: &str, choice: ConflictChoice) -> Merged {
     let [old, new, theirs] = [old, new, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let (mut ours, mut others) = (edits(&old, &new), edits(&old, &theirs));
     let mut merged = Merged { text: String::new(), conflicts: Vec::new(), was_there: false };
@@ -67,6 +81,15 @@ pub fn merge(old: &str, new: &str, theirs: &str) -> Merged {
                 let bytes = |count: usize| theirs[..count].iter().map(|line| line.len()).sum();
                 let range = bytes(other.at)..bytes(other.at + other.lines.len());
                 merged.conflicts.push(MergeConflict { range, wanted: our.lines.concat() });
+                if let ConflictChoice::Scaffold | ConflictChoice::Markers = choice {
+                    let (place, [scaffold, author]) = conflict(&old, our, &mut ours, &mut others);
+                    merged.text.extend(old[at..place.start].iter().copied());
+                    merged.text.push_str(&match choice {
+                        ConflictChoice::Markers => marked(&author, &scaffold),
+                        _ => scaffold,
+                    });
+                    at = place.end;
+                }
                 continue;
             }
         };
@@ -75,6 +98,48 @@ pub fn merge(old: &str, new: &str, theirs: &str) -> Merged {
     }
     merged.text.extend(old[at..].iter().copied());
     merged
+}
+
+const YOURS: &str = "<<<<<<< yours";
+const BETWEEN: &str = "=======";
+const SCAFFOLD: &str = ">>>>>>> scaffold";
+
+/// Both texts between the conflict markers of git. Each must be empty or end in a line feed.
+pub fn marked(author: &str, scaffold: &str) -> String {
+    format!("{YOURS}\n{author}{BETWEEN}\n{scaffold}{SCAFFOLD}\n")
+}
+
+/// The lines of `old` around a conflict, and what both sides made of them. Takes the edits that overlap from the queues.
+fn conflict<'a>(
+    old: &[&str],
+    our: MergeEdit<'a>,
+    ours: &mut VecDeque<MergeEdit<'a>>,
+    others: &mut VecDeque<MergeEdit<'a>>,
+) -> (Range<usize>, [String; 2]) {
+    let mut place = our.old.clone();
+    let mut sides = [vec![our], Vec::from_iter(others.pop_front())];
+    loop {
+        for edit in sides.iter().flatten() {
+            place = place.start.min(edit.old.start)..place.end.max(edit.old.end);
+        }
+        let overlaps = |edit: &mut MergeEdit| edit.old.start < place.end;
+        let (more, further) = (ours.pop_front_if(overlaps), others.pop_front_if(overlaps));
+        if more.is_none() && further.is_none() {
+            break;
+        }
+        sides[0].extend(more);
+        sides[1].extend(further);
+    }
+    let made = sides.map(|edits| {
+        let (mut text, mut at) = (String::new(), place.start);
+        for edit in edits {
+            text.extend(old[at..edit.old.start].iter().chain(edit.lines).copied());
+            at = edit.old.end;
+        }
+        text.extend(old[at..place.end].iter().copied());
+        if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" }
+    });
+    (place, made)
 }
 
 #[derive(Debug, Clone)]
@@ -235,7 +300,7 @@ mod tests {
             // no line feed at the end
             ("a\nb", "a\nx\nb", "A\nb", "A\nx\nb"),
         ] {
-            let merged = merge(old, new, theirs);
+            let merged = merge(old, new, theirs, ConflictChoice::Refuse);
             assert_eq!((merged.text.as_str(), merged.conflicts), (expected, vec![]), "{old:?} {new:?} {theirs:?}");
         }
     }
@@ -249,10 +314,42 @@ mod tests {
             ("a\nb\n", "a\n- x\n- y\nb\n", "a\n- y\nb\n", "- y\n", "- x\n- y\n"),
             ("a\nk:\n- x\nb\n", "a\n#k:\n#- x\nb\n", "a\nk:\n- x\n- u\nb\n", "- u\n", "#k:\n#- x\n"),
         ] {
-            let Merged { text, conflicts, .. } = merge(old, new, theirs);
+            let Merged { text, conflicts, .. } = merge(old, new, theirs, ConflictChoice::Author);
             assert_eq!(text, theirs);
             let [MergeConflict { range, wanted: told }] = &conflicts[..] else { panic!("{conflicts:?}") };
             assert_eq!((&theirs[range.clone()], told.as_str()), (place, wanted));
+        }
+    }
+
+    #[test]
+    fn a_conflict_gets_the_text_of_the_choice() {
+        for (old, new, theirs, scaffold, markers) in [
+            (
+                "a\nb\nc\n",
+                "a\nx\nc\n",
+                "a\nu\nc\n",
+                "a\nx\nc\n",
+                "a\n<<<<<<< yours\nu\n=======\nx\n>>>>>>> scaffold\nc\n",
+            ),
+            // One change of the scaffold over two of the author.
+            (
+                "a\nb\nc\nd\ne\n",
+                "a\nx\ne\n",
+                "a\nu\nc\nv\ne\n",
+                "a\nx\ne\n",
+                "a\n<<<<<<< yours\nu\nc\nv\n=======\nx\n>>>>>>> scaffold\ne\n",
+            ),
+            // No line feed at the end.
+            ("a\nb", "a\nx", "a\nu", "a\nx\n", "a\n<<<<<<< yours\nu\n=======\nx\n>>>>>>> scaffold\n"),
+        ] {
+            for (choice, expected) in [
+                (ConflictChoice::Author, theirs),
+                (ConflictChoice::Scaffold, scaffold),
+                (ConflictChoice::Markers, markers),
+            ] {
+                let merged = merge(old, new, theirs, choice);
+                assert_eq!((merged.text.as_str(), merged.conflicts.len()), (expected, 1), "{old:?} {choice:?}");
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use super::choice::Choice;
 use super::replay::{Scaffold, replay};
 use super::{Findings, UsageError, init, manifests, rename};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::edit::merge::{MergeConflict, Merged, merge, without};
+use crate::edit::merge::{ConflictChoice, MergeConflict, Merged, marked, merge, without};
 use crate::parallel;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
@@ -47,6 +47,24 @@ pub(crate) enum Edited {
     Discard,
 }
 
+/// The treatment of changes of the author.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MergeRules {
+    /// For files that only the new scaffold has.
+    pub(crate) if_exists: IfExists,
+    /// For files that only the old scaffold has.
+    pub(crate) edited: Edited,
+    /// For lines that both have changed.
+    pub(crate) conflicts: ConflictChoice,
+}
+
+impl MergeRules {
+    /// Conflicts are errors.
+    pub(crate) fn new(if_exists: IfExists, edited: Edited) -> Self {
+        Self { if_exists, edited, conflicts: ConflictChoice::Refuse }
+    }
+}
+
 /// Plans the difference that the choices make in the files of the draft. The value says what is left to do in clusters.
 pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Findings<String>> {
     let mut next = String::new();
@@ -69,6 +87,7 @@ pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Findings<S
     }
     let recorded = Project::recorded(draft)?;
     let if_exists = if options.force { IfExists::Overwrite } else { IfExists::Skip };
+    let rules = MergeRules::new(if_exists, Edited::Keep);
     let mut project = recorded.clone();
     if let Some(multigroup) = options.multigroup {
         project = multigroup::regroup(draft, project, multigroup, &mut found)?;
@@ -79,13 +98,13 @@ pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Findings<S
     }
     let after = replay(&wanted)?;
     if wanted != project {
-        found.extend(apply_difference(draft, &replay(&project)?, &after, if_exists, Edited::Keep)?);
+        found.extend(apply_difference(draft, &replay(&project)?, &after, rules)?);
     }
     // Files may follow another choice than PROJECT records.
     for choice in options.choices.iter().filter(|choice| choice.is_of(&project)) {
         for other in choice.others(&wanted) {
             let _other_choices_conflicts =
-                apply_difference(draft, &replay(&other.applied_to(&wanted))?, &after, if_exists, Edited::Keep)?;
+                apply_difference(draft, &replay(&other.applied_to(&wanted))?, &after, rules)?;
         }
     }
     if wanted.manager != recorded.manager {
@@ -119,7 +138,7 @@ fn renamed(project: &Project, options: &EditOptions) -> Result<Project> {
 /// Makes the project of the draft another one. Reports what stands in the way.
 pub(crate) fn change(draft: &mut Draft, wanted: &Project, edited: Edited) -> Result<Diagnostics> {
     let (before, after) = (replay(&Project::recorded(draft)?)?, replay(wanted)?);
-    let found = apply_difference(draft, &before, &after, IfExists::Skip, edited)?;
+    let found = apply_difference(draft, &before, &after, MergeRules::new(IfExists::Skip, edited))?;
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
     Ok(found)
 }
@@ -129,9 +148,9 @@ pub(crate) fn apply_difference(
     draft: &mut Draft,
     from: &Scaffold,
     to: &Scaffold,
-    if_exists: IfExists,
-    edited: Edited,
+    rules: MergeRules,
 ) -> Result<Diagnostics> {
+    let MergeRules { if_exists, edited, conflicts: choice } = rules;
     let mut found = Diagnostics::default();
     let paths: BTreeSet<&RelPath> = from.keys().chain(to.keys()).collect();
     let differing = paths.into_iter().filter(|path| from.get(path) != to.get(path));
@@ -163,14 +182,14 @@ pub(crate) fn apply_difference(
                     {
                         return Ok(text);
                     }
-                    let merged = merged(path, &old, &new, text);
+                    let merged = merged(path, &old, &new, text, choice);
                     if !merged.conflicts.is_empty() {
                         refused = Some((text.to_owned(), merged.conflicts));
                     }
                     Ok(merged.text)
                 })?;
                 if let Some((text, conflicts)) = refused {
-                    found.extend(conflict_findings(path, &text, &conflicts));
+                    found.extend(conflict_findings(path, &text, &conflicts, choice));
                 }
             }
             // The user has removed a file that is missing.
@@ -192,23 +211,41 @@ fn is_same(scaffolded: &str, text: &str) -> bool {
 }
 
 /// Applies the difference to the text. The whole text is a conflict if the merge is not reversible or breaks valid YAML.
-fn merged(path: &RelPath, old: &str, new: &str, text: &str) -> Merged {
-    let merged = merge(old, new, text);
+fn merged(path: &RelPath, old: &str, new: &str, text: &str, choice: ConflictChoice) -> Merged {
+    let merged = merge(old, new, text, choice);
     let is_yaml = |text: &str| serde_yaml::from_multiple::<Value>(text).is_ok();
     let is_config = [".yaml", ".yml"].iter().any(|end| path.as_str().ends_with(end));
     let breaks = is_config && is_yaml(text) && !is_yaml(&merged.text);
-    let stays = merged.conflicts.is_empty() && !merged.was_there && merge(new, old, &merged.text).text != text;
-    if breaks || stays {
+    let stays = merged.conflicts.is_empty() && !merged.was_there && merge(new, old, &merged.text, choice).text != text;
+    let has_markers = choice == ConflictChoice::Markers && !merged.conflicts.is_empty();
+    if breaks && !has_markers || stays {
         let conflict = MergeConflict { range: 0..text.len(), wanted: String::new() };
-        return Merged { text: text.to_owned(), conflicts: vec![conflict], ..merged };
+        let text = match choice {
+            ConflictChoice::Refuse | ConflictChoice::Author => text.to_owned(),
+            ConflictChoice::Scaffold => new.to_owned(),
+            ConflictChoice::Markers => marked(text, new),
+        };
+        return Merged { text, conflicts: vec![conflict], ..merged };
     }
     merged
 }
 
-fn conflict_findings(path: &RelPath, text: &str, conflicts: &[MergeConflict]) -> Diagnostics {
+fn conflict_findings(path: &RelPath, text: &str, conflicts: &[MergeConflict], choice: ConflictChoice) -> Diagnostics {
+    let made = match choice {
+        ConflictChoice::Refuse => None,
+        ConflictChoice::Author => Some("your lines stay"),
+        ConflictChoice::Scaffold => Some("the lines of the scaffold replace yours"),
+        ConflictChoice::Markers => Some("both are between conflict markers"),
+    };
     let finding = |MergeConflict { range, wanted }: &MergeConflict| {
+        if let Some(made) = made {
+            let message = format!("`{path}` conflicted with your changes: {made}");
+            let shown = range.start..range.end.saturating_sub(1).max(range.start);
+            let origin = Origin { path: path.as_str().into(), text: text.into(), range: shown };
+            return Diagnostic::new(Code::ConflictResolved, message).at(origin);
+        }
         if wanted.is_empty() && range.len() == text.len() {
-            let message = format!("`{path}` conflicts: you have changed what this choice changes");
+            let message = format!("`{path}` conflicts: you have changed what this command changes");
             let help = "revert your changes, run the command again, and make them again";
             return Diagnostic::new(Code::EditConflict, message).at(Origin::file(path.as_str())).help(help);
         }
@@ -217,7 +254,7 @@ fn conflict_findings(path: &RelPath, text: &str, conflicts: &[MergeConflict]) ->
         let origin = Origin { path: path.as_str().into(), text: text.into(), range: shown };
         let (first, last) = (origin.line_column().0, origin.end_line_column().0);
         let lines = if first < last { format!("{first} to {last}") } else { first.to_string() };
-        let message = format!("`{path}:{lines}` conflicts: you have changed lines that this choice changes");
+        let message = format!("`{path}:{lines}` conflicts: you have changed lines that this command changes");
         let help = if wanted.is_empty() {
             "remove these lines, and run the command again".to_owned()
         } else {
@@ -244,7 +281,7 @@ pub(crate) fn verify_choices(draft: &mut Draft, project: &Project) -> Result<Dia
                 }
                 let [old, new] = [old, new].map(|text| scaffold::formatted(path, text));
                 let text = text.replace("\r\n", "\n");
-                let merged = merged(path, &old, &new, &text);
+                let merged = merged(path, &old, &new, &text, ConflictChoice::Refuse);
                 if merged.text != text {
                     differing.insert(path.clone(), merged.text);
                 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Findings, rendered};
 use crate::diagnostic::Problem;
-use crate::edit::merge::merge;
+use crate::edit::merge::{ConflictChoice, merge};
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::scaffold;
 use crate::scaffold::context::ChartContext;
@@ -70,7 +70,7 @@ fn put_values(draft: &mut Draft, chart: &Chart, force: bool) -> Result<()> {
     match (draft.read(&values)?, draft.read(&base)?) {
         (Some(theirs), before) if !force => {
             let before = before.unwrap_or_else(|| theirs.clone());
-            let merged = merge(&before, &chart.values, &theirs).text;
+            let merged = merge(&before, &chart.values, &theirs, ConflictChoice::Author).text;
             let parse = |text: &str| serde_yaml::from_str::<Value>(text);
             let there = parse(&merged).map_err(|error| Problem::new(yaml::invalid(&values, 0, &error)))?;
             let missing = chart::missing(&parse(&chart.values).unwrap_or_default(), &there);

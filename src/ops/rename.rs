@@ -9,7 +9,7 @@ mod moved;
 
 use anyhow::Result;
 
-use super::edit::{self, Edited};
+use super::edit::{self, Edited, MergeRules};
 use super::moves::Moves;
 use super::replay::{Scaffold, replay};
 use super::{Findings, UsageError, manifests};
@@ -88,7 +88,8 @@ pub(crate) fn apply(draft: &mut Draft, recorded: &Project, wanted: &Project) -> 
         return Ok(found);
     }
     let occupied = moves.carry(draft)?;
-    found.extend(edit::apply_difference(draft, &moves.scaffold(&before)?, &after, IfExists::Refuse, Edited::Refuse)?);
+    let rules = MergeRules::new(IfExists::Refuse, Edited::Refuse);
+    found.extend(edit::apply_difference(draft, &moves.scaffold(&before)?, &after, rules)?);
     if !found.has_errors() {
         occupied.into_iter().try_for_each(|path| path.check(draft))?;
     }

@@ -1,26 +1,37 @@
-//! `update`: replaces the manager of another version, or an edited one, by the manager of this version.
+//! `update`: brings the scaffold and the manager of a project to this version.
+//!
+//! Takes the difference between the scaffold of the version in PROJECT and that of this version, and makes it in the files of the
+//! draft. Must stay true: what the author has changed stays, and a second update changes nothing.
 
 use anyhow::Result;
 
-use super::VERSION;
+use super::edit::{self as difference, Edited, MergeRules};
+use super::replay::replay;
+use super::{Findings, VERSION};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::edit::{self, cargo_toml};
-use crate::plan::{Draft, RECORD, RelPath};
+use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
 use crate::project::manager::ManagerSource;
 use crate::runtime;
-use crate::scaffold::manager;
+use crate::scaffold::{self, edition, manager};
+
+pub(crate) use crate::edit::merge::ConflictChoice;
+
+const CHANGELOG: &str = include_str!("../../CHANGELOG.md");
 
 /// Options of `update`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UpdateOptions {
     /// Replaces a newer manager by the manager of this version, and edited files by generated ones.
     pub(crate) force: bool,
+    /// For lines that both the author and the scaffold have changed.
+    pub(crate) conflicts: ConflictChoice,
 }
 
-/// Plans the update of the project in the draft.
-pub(crate) fn run(draft: &mut Draft, options: UpdateOptions) -> Result<Diagnostics> {
-    let mut project = Project::recorded(draft)?;
+/// Plans the update of the project in the draft. The value says what is new.
+pub(crate) fn run(draft: &mut Draft, options: UpdateOptions) -> Result<Findings<String>> {
+    let project = Project::recorded(draft)?;
     if let Some(made_by) = project.cli_version.as_deref().filter(|made_by| is_newer(made_by, VERSION))
         && !options.force
     {
@@ -30,7 +41,14 @@ pub(crate) fn run(draft: &mut Draft, options: UpdateOptions) -> Result<Diagnosti
         .help("install the newer version, or pass `--force` to return to the manager of this version")
         .into());
     }
-    let found = match &project.manager {
+    let wanted = Project { cli_version: Some(VERSION.to_owned()), ..project.clone() };
+    let mut found = Diagnostics::default();
+    let (before, after) = (edition::of(&project), edition::of(&wanted));
+    if before != after {
+        let rules = MergeRules { conflicts: options.conflicts, ..MergeRules::new(IfExists::Skip, Edited::Keep) };
+        found.extend(difference::apply_difference(draft, &replay(&project)?, &replay(&wanted)?, rules)?);
+    }
+    found.extend(match &project.manager {
         ManagerSource::Vendored => manager::files(draft, options.force)?,
         ManagerSource::Registry => {
             draft.edit(&RelPath::new("Cargo.toml")?, |text| {
@@ -39,12 +57,21 @@ pub(crate) fn run(draft: &mut Draft, options: UpdateOptions) -> Result<Diagnosti
             Diagnostics::default()
         }
         ManagerSource::Git { .. } | ManagerSource::Path(_) => Diagnostics::default(),
-    };
-    if project.cli_version.as_deref() != Some(VERSION) {
-        project.cli_version = Some(VERSION.to_owned());
-        draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
+    });
+    if wanted != project {
+        draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
     }
-    Ok(found)
+    Ok(Findings { value: news(CHANGELOG, &before), diagnostics: found })
+}
+
+/// Plans the files of the scaffold of a project in a folder, as they were before the author changed them.
+pub(crate) fn pristine(draft: &mut Draft, project: &Project) -> Result<()> {
+    for (path, text) in replay(project)? {
+        let text = scaffold::formatted(&path, &text);
+        draft.scaffold(path, text, IfExists::Refuse);
+    }
+    draft.scaffold(RelPath::new(RECORD)?, project.to_yaml(), IfExists::Refuse);
+    Ok(())
 }
 
 /// For `generate --check`: adds the manager of this version to the draft. Returns a finding if the disk differs.
@@ -80,18 +107,23 @@ pub(crate) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Opt
     Ok(Some(Diagnostic::new(Code::ManagerDiffers, message).help(help)))
 }
 
-/// Returns true if release `a` is newer than `b`. Only the three numbers count. A text without numbers is older.
 fn is_newer(a: &str, b: &str) -> bool {
-    let numbers = |version: &str| -> Vec<u64> {
-        let release = version.split(['-', '+']).next().unwrap_or_default();
-        release.split('.').map_while(|number| number.parse().ok()).collect()
-    };
-    numbers(a) > numbers(b)
+    edition::numbers(a) > edition::numbers(b)
+}
+
+/// The sections of the changelog that are newer than a version.
+fn news(changelog: &str, since: &str) -> String {
+    let sections = changelog.split("\n## ").skip(1).filter(|section| {
+        let version = section.split([' ', '\n']).next().unwrap_or_default().trim_matches(['[', ']']);
+        !edition::numbers(version).is_empty() && is_newer(version, since) && !is_newer(version, VERSION)
+    });
+    let sections: Vec<String> = sections.map(|section| format!("\n## {}\n", section.trim_end())).collect();
+    sections.concat()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_newer;
+    use super::{is_newer, news};
 
     #[test]
     fn versions_are_compared_by_their_numbers() {
@@ -104,6 +136,17 @@ mod tests {
             ("2", "1.9.9", true),
         ] {
             assert_eq!(is_newer(a, b), newer, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn the_changes_since_a_version_are_told() {
+        let changelog =
+            "# Changes\n\n## Unreleased\n\n- d\n\n## [99.0.0] - 2030\n\n- c\n\n## 0.0.9\n\n- b\n\n## 0.0.8\n\n- a\n";
+        for (since, expected) in
+            [("0.0.7", "\n## 0.0.9\n\n- b\n\n## 0.0.8\n\n- a\n"), ("0.0.8", "\n## 0.0.9\n\n- b\n"), ("0.0.9", "")]
+        {
+            assert_eq!(news(changelog, since), expected);
         }
     }
 }

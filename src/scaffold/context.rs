@@ -8,6 +8,7 @@ use crate::project::name::{ControllerName, Namespace};
 use crate::project::webhook::ProjectWebhooks;
 use crate::project::{Project, Resource, ResourceApi, ident};
 use crate::runtime;
+use crate::scaffold::edition;
 
 /// `init`, and part of every other context.
 #[derive(Debug, Clone, Serialize)]
@@ -38,7 +39,7 @@ pub(crate) struct ProjectContext {
     pub(crate) parts: Vec<&'static str>,
     /// The name of the leader election Lease.
     pub(crate) leader_election_id: String,
-    /// The version of this program.
+    /// The version whose scaffold the project has: that of this program, unless PROJECT names an earlier one.
     pub(crate) cli_version: String,
     /// The keys of the dependency on the runtime: `path = "manager"`.
     pub(crate) manager_dependency: String,
@@ -83,7 +84,7 @@ impl ProjectContext {
             watched: watched(project),
             parts: project.parts.on.iter().map(|switch| switch.key()).collect(),
             leader_election_id: project.leader_election_id(),
-            cli_version: env!("CARGO_PKG_VERSION").to_owned(),
+            cli_version: edition::of(project),
             manager_dependency: project.manager.dependency(runtime::VERSION),
             manager_source: project.manager.name(),
             manager_inside: manager_inside.to_owned(),

@@ -3,6 +3,8 @@
 //! A path segment such as `{kind_snake}` is filled from the same context as the text. Every template ends in `.tera`.
 //! Only this file knows tera.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -11,7 +13,9 @@ use serde::Serialize;
 use serde_json::Value;
 use tera::{Context, Tera};
 
-static TEMPLATES: Dir = include_dir!("$CARGO_MANIFEST_DIR/templates");
+use super::edition;
+
+pub(super) static TEMPLATES: Dir = include_dir!("$CARGO_MANIFEST_DIR/templates");
 
 const SUFFIX: &str = ".tera";
 
@@ -24,17 +28,21 @@ pub(crate) struct Rendered {
     pub(crate) text: String,
 }
 
-/// Renders all files of a set, sorted by path. An error is a bug: the context lacks a field, or a template is wrong.
+/// Renders all files of a set, sorted by path, as they are in the version `cli_version` of the context. An error is a bug: the context lacks a field, or a template is wrong.
 pub(crate) fn render(set: &str, context: &impl Serialize) -> Result<Vec<Rendered>> {
     let render = || {
         let fields = serde_json::to_value(context)?;
         let context = Context::from_serialize(context)?;
         let mut tera = Tera::new();
         tera.autoescape_on(Vec::<&str>::new());
-        let sources = files(set)?;
-        tera.add_raw_templates(sources.iter().map(|(path, text)| (path.as_str(), *text)))?;
+        let mut sources: BTreeMap<String, Cow<str>> =
+            files(set)?.into_iter().map(|(path, text)| (path, Cow::Borrowed(text))).collect();
+        if let Some(version) = fields["cli_version"].as_str() {
+            edition::restore(version, set, &mut sources)?;
+        }
+        tera.add_raw_templates(sources.iter().map(|(path, text)| (path.as_str(), text.as_ref())))?;
         let mut rendered = Vec::new();
-        for (path, _) in &sources {
+        for path in sources.keys() {
             let text = tera.render(path, &context)?;
             let output =
                 path.strip_suffix(SUFFIX).ok_or_else(|| anyhow!("`{set}/{path}` does not end in `{SUFFIX}`"))?;
@@ -53,7 +61,7 @@ pub(super) fn is_rust(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension == "rs")
 }
 
-fn files(set: &str) -> Result<Vec<(String, &'static str)>> {
+pub(super) fn files(set: &str) -> Result<Vec<(String, &'static str)>> {
     let root = TEMPLATES.get_dir(set).ok_or_else(|| anyhow!("no template set `{set}`"))?;
     let mut found = Vec::new();
     let mut folders = vec![root];
@@ -110,6 +118,7 @@ mod tests {
     fn every_template_ends_in_the_suffix() {
         let wrong: Vec<_> = TEMPLATES
             .dirs()
+            .filter(|set| set.path() != Path::new(edition::HISTORY))
             .flat_map(|set| files(set.path().to_str().unwrap()).unwrap())
             .filter(|(path, _)| !path.ends_with(SUFFIX))
             .collect();
@@ -119,7 +128,8 @@ mod tests {
 
     #[test]
     fn every_set_is_used() {
-        let sets: Vec<_> = TEMPLATES.dirs().map(|set| set.path().to_str().unwrap()).collect();
+        let sets = TEMPLATES.dirs().map(|set| set.path().to_str().unwrap()).filter(|set| *set != edition::HISTORY);
+        let sets: Vec<_> = sets.collect();
         let used = concat!(include_str!("../scaffold.rs"), include_str!("webhook.rs"));
         let unused: Vec<_> = sets.iter().filter(|set| !used.contains(&format!("(\"{set}\""))).collect();
         assert!(unused.is_empty() && !sets.is_empty(), "{unused:?} of {sets:?}");
@@ -127,7 +137,7 @@ mod tests {
 
     #[test]
     fn templates_are_unix_text_that_ends_in_one_newline() {
-        for set in TEMPLATES.dirs() {
+        for set in TEMPLATES.dirs().filter(|set| set.path() != Path::new(edition::HISTORY)) {
             for (path, text) in files(set.path().to_str().unwrap()).unwrap() {
                 assert!(!text.contains('\r'), "{path}");
                 assert_eq!(text.len() - text.trim_end().len(), 1, "{path}");

@@ -41,6 +41,7 @@ mod rename;
 mod resolve;
 mod rooms;
 pub(crate) mod samples;
+mod scaffold_update;
 mod scope;
 mod simulation;
 mod tidy;

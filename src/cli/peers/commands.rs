@@ -5,22 +5,11 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("add", "`create api` adds an API and its controller, `create webhook` webhooks"),
     (
         "alpha",
-        "`memcached-sdk update` brings a project to the version of the program, `memcached-sdk edit` makes another choice of the \
-         scaffold",
+        "`alpha generate` and `alpha update` are here too; `memcached-sdk edit` makes another choice of the scaffold",
     ),
     (
         "alpha config-gen",
         "`config/default` is plain kustomize: `kubectl kustomize config/default` prints what `make deploy` applies",
-    ),
-    (
-        "alpha generate",
-        "`memcached-sdk update` brings `manager/` to the version of the program; no file of yours is scaffolded again. \
-         `memcached-sdk generate --check` finds files that say another choice than `PROJECT`",
-    ),
-    (
-        "alpha update",
-        "`memcached-sdk update` brings `manager/` to the version of the program; there is nothing to merge, since that folder is not \
-         edited",
     ),
     ("bundle", "`memcached-sdk bundle validate` checks a bundle, `memcached-sdk generate bundle` makes one"),
     ("bundle create", "`memcached-sdk generate bundle` makes a bundle, `make bundle-build` its image"),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
 
-use super::{Edited, apply_difference};
+use super::{Edited, MergeRules, apply_difference};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::ops::moves::Moves;
 use crate::ops::replay::{Scaffold, replay};
@@ -49,7 +49,7 @@ pub(crate) fn regroup(
         }
         carried.insert(new, text);
     }
-    found.extend(apply_difference(draft, &carried, &after, IfExists::Refuse, Edited::Keep)?);
+    found.extend(apply_difference(draft, &carried, &after, MergeRules::new(IfExists::Refuse, Edited::Keep))?);
     if !found.has_errors() {
         occupied.into_iter().try_for_each(|path| path.check(draft))?;
     }

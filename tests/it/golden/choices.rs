@@ -328,7 +328,7 @@ help: remove it if you don't need it
     sandbox.replace("config/rbac/role_binding.yaml", "  kind: ClusterRole\n", "  kind: ClusterRole # mine\n");
     let before = sandbox.files();
     sandbox.run("edit --namespaced").code(1).stdout("").stderr(str![[r#"
-error[edit-conflict]: `config/rbac/role_binding.yaml:10` conflicts: you have changed lines that this choice changes
+error[edit-conflict]: `config/rbac/role_binding.yaml:10` conflicts: you have changed lines that this command changes
   --> config/rbac/role_binding.yaml:10:1
    |
 10 |   kind: ClusterRole # mine
@@ -346,7 +346,7 @@ error[edit-conflict]: `config/rbac/role_binding.yaml:10` conflicts: you have cha
     {
       "code": "edit-conflict",
       "severity": "error",
-      "message": "`config/rbac/role_binding.yaml:10` conflicts: you have changed lines that this choice changes",
+      "message": "`config/rbac/role_binding.yaml:10` conflicts: you have changed lines that this command changes",
       "file": "config/rbac/role_binding.yaml",
       "line": 10,
       "column": 1,

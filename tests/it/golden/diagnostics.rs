@@ -323,10 +323,11 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Codes that need cargo, git, rustfmt or a whole project, each with the test file that covers it.
-const ELSEWHERE: [(Code, &str); 34] = [
+const ELSEWHERE: [(Code, &str); 35] = [
     (Code::DanglingKustomization, "generate.rs"),
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
+    (Code::ConflictResolved, "scaffold_update.rs"),
     (Code::CrdDiffers, "compare.rs"),
     (Code::CrdNotDeclared, "compare.rs"),
     (Code::CrdNotShipped, "compare.rs"),

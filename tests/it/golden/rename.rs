@@ -462,7 +462,7 @@ error[edit-conflict]: `memcached` becomes `shop` in `tests/memcached.rs`, which 
    |
    = help: rename this `shop` first
 # api --kind Memcached --to-kind Cache, exit code 1
-error[edit-conflict]: `config/samples/kustomization.yaml:3` conflicts: you have changed lines that this choice changes
+error[edit-conflict]: `config/samples/kustomization.yaml:3` conflicts: you have changed lines that this command changes
  --> config/samples/kustomization.yaml:3:1
   |
 3 | - cache_v1_memcached.yaml # mine
