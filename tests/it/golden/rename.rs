@@ -451,8 +451,14 @@ fn a_rename_that_cannot_be_made_changes_nothing() {
 error: the project already has `cache.example.com/v1 Other`
 help: use another name, or delete it first
 # api --kind Memcached --to-kind Store, exit code 1
-error: cannot move `src/controller/memcached.rs` to `src/controller/store.rs`: it exists
-help: move one of them away, and run the command again
+error[edit-conflict]: `config/samples/kustomization.yaml:3` conflicts: you have changed lines that this command changes
+ --> config/samples/kustomization.yaml:3:1
+  |
+3 | - cache_v1_memcached.yaml # mine
+  | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = help: write there, and run the command again:
+          - cache_v1_store.yaml
 # api --kind Memcached --to-kind Shop, exit code 1
 error[edit-conflict]: `memcached` becomes `shop` in `tests/memcached.rs`, which already has a `shop`
   --> tests/memcached.rs:14:4
