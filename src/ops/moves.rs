@@ -91,7 +91,8 @@ impl Moves {
         for (path, carried) in files.iter().zip(carried) {
             let Some((new, text)) = carried? else { continue };
             if new == *path {
-                draft.edit(path, |_| Ok(text))?;
+                // An edit has the line ends of Unix, unless the file mixes both.
+                draft.edit(path, |before| Ok(if before.contains('\r') { text } else { text.replace("\r\n", "\n") }))?;
                 continue;
             }
             let there = draft.read(&new)?;

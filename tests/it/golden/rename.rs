@@ -511,3 +511,26 @@ help: use `de-mo`
 "#]]
     );
 }
+
+#[test]
+fn line_ends_of_windows_stay() {
+    let sandbox = project("", &["create api --group cache --version v1 --kind Memcached"], &[]);
+    let is_text = |path: &str| [".rs", ".yaml", ".md", ".toml", "file"].iter().any(|end| path.ends_with(end));
+    let is_generated =
+        |path: &str| path.starts_with("manager/") || path.contains("bases") || path.ends_with("/role.yaml");
+    for (path, text) in sandbox.files().iter().filter(|(path, _)| is_text(path) && !is_generated(path)) {
+        sandbox.file(path, &text.replace('\n', "\r\n"));
+    }
+    let before = sandbox.files();
+    for (there, back) in [
+        ("rename api --kind Memcached --to-kind Store", "rename api --kind Store --to-kind Memcached"),
+        ("rename project cache", "rename project demo"),
+        ("edit --multigroup", "edit --multigroup=false"),
+    ] {
+        sandbox.run(there).success();
+        let mixed = sandbox.files().into_iter().find(|(_, text)| text.contains("\r\r"));
+        assert_eq!(mixed, None, "{there}");
+        sandbox.run(back).success();
+        assert_same(there, &sandbox.files(), &before);
+    }
+}
