@@ -183,7 +183,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
             .or_else(|| {
                 let types = options.types.as_ref().filter(|types| !types.has_conditions)?;
                 let fields = Value::Object(fields(types)).to_string();
-                Some(BuiltinContext { fields, ..BuiltinContext::new(&control, &context.api_mod, true) })
+                Some(BuiltinContext { fields, ..BuiltinContext::own(&control) })
             });
         external::depend(draft, &resource)?;
         let controller = match (&deploy_image, &builtin) {

@@ -252,6 +252,16 @@ pub(crate) struct BuiltinContext {
 const BUILTIN_NAMES: [&str; 6] = ["Action", "Arc", "Context", "Manager", "Objects", "Result"];
 
 impl BuiltinContext {
+    /// For a kind of the project whose status has no conditions.
+    pub(crate) fn own(controller: &ControllerContext) -> Self {
+        let ResourceContext { api_mod, kind_type, .. } = &controller.resource;
+        Self {
+            rust_use: format!("{api_mod}::{kind_type}"),
+            rust_type: kind_type.clone(),
+            ..Self::new(controller, api_mod, true)
+        }
+    }
+
     pub(crate) fn new(controller: &ControllerContext, module: &str, external: bool) -> Self {
         let (rust_use, rust_type) = used(module, &controller.resource.kind, &BUILTIN_NAMES);
         let fields = "{ \"spec\": {} }".to_owned();

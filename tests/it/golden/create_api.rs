@@ -406,6 +406,18 @@ spec:
 "#;
 
 #[test]
+fn the_controller_of_a_crd_has_the_type_of_its_file() {
+    let sandbox = Sandbox::project("");
+    sandbox.file("managers.yaml", &CRD.replace("Boat", "Manager").replace("boat", "manager"));
+    sandbox.run("create api --from-crd managers.yaml").success();
+    let types = sandbox.read("src/api/v1/manager_.rs");
+    let controller = sandbox.read("src/controller/manager_.rs");
+    assert!(types.contains("root = \"ManagerResource\""), "{types}");
+    assert!(controller.contains("use crate::api::v1::manager_::ManagerResource;"), "{controller}");
+    assert!(controller.contains("Objects<ManagerResource>"), "{controller}");
+}
+
+#[test]
 fn types_of_a_crd_give_the_crd() {
     let sandbox = Sandbox::project("");
     sandbox.file("boats.yaml", CRD);
