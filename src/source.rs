@@ -56,7 +56,7 @@ pub use self::namespace::Namespace;
 pub use self::path::Resolution;
 pub use self::regroup::{Regroup, regrouped};
 pub use self::rename::{
-    ApiNames, Renames, changed_words, declares_modules, identifier, imports_of, renamed, with_kube_arguments,
+    ApiNames, Renames, changed_words, declares_modules, identifier, imports, renamed, with_kube_arguments,
 };
 pub use self::settle::Unread;
 pub use self::sources::{ItemRef, ModuleId};

@@ -1,6 +1,6 @@
 //! The entry of a project's own package in Cargo.lock.
 
-/// Renames the package without a source, where it stands and where others depend on it. The entries stay sorted.
+/// Renames the package without a source. The entries stay sorted.
 #[must_use]
 pub(crate) fn rename(text: &str, old: &str, new: &str) -> String {
     let Some((head, entries)) = text.split_once("[[package]]\n") else { return text.to_owned() };

@@ -3,16 +3,13 @@
 //! Takes [`DeleteOptions`], plans in the draft. Must stay true: creating and deleting leaves every byte as it was, and no
 //! line of the author is lost.
 
-use std::path::Path;
-
 use anyhow::Result;
-use walkdir::WalkDir;
 
 use super::edit::{self, Edited};
 use super::known::{self, ExistingKind};
-use super::{Findings, UsageError, copied, create_api, manifests};
+use super::{Findings, UsageError, copied, create_api, files_in, manifests, whole_word};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
-use crate::plan::{Draft, RelPath};
+use crate::plan::Draft;
 use crate::project::name::{ControllerName, Group, Kind, Version};
 use crate::project::webhook::{CertMode, ProjectWebhooks};
 use crate::project::{Controllers, Project, Resource};
@@ -185,7 +182,7 @@ fn refuse_stored(draft: &Draft, project: &Project, resource: &Resource) -> Resul
     if resource.api.is_none() || !manifests::is_stored(draft, project, resource)? {
         return Ok(());
     }
-    let name = crd_name(resource);
+    let name = resource.crd_name();
     let problem = Problem::new(format!("`{}` is the version in which clusters store the objects", resource.display()));
     let help = format!(
         "release a version that stores `{}`, run `memcached-sdk migrate storage`, and delete this one when `kubectl get crd \
@@ -279,12 +276,16 @@ fn still_named(draft: &Draft, resource: &Resource, multigroup: bool) -> Result<D
     // Paths may go through the module of the kind or not.
     modules.pop();
     let module = format!("{}::", modules.join("::"));
-    for path in rust_files(draft.root()) {
-        let path = RelPath::new(path)?;
+    let is_part = |char: char| char == '_' || char.is_alphanumeric();
+    for path in files_in(draft.root(), &["src", "tests", "examples", "benches"]) {
+        let path = path?;
+        if !path.is_rust() {
+            continue;
+        }
         let Some(text) = draft.read(&path)? else { continue };
         // A path through the module of the version.
         let Some(path_at) = text.find(&module) else { continue };
-        let Some(at) = word(&text[path_at..], &name).map(|at| path_at + at) else { continue };
+        let Some(at) = whole_word(&text[path_at..], &name, is_part).map(|at| path_at + at) else { continue };
         let origin = Origin { path: path.as_str().into(), range: at..at + name.len(), text: text.into() };
         let message = format!("`{path}` still names `{name}`");
         found.push(Diagnostic::new(Code::StillNamed, message).at(origin).help("remove or change this code"));
@@ -292,30 +293,9 @@ fn still_named(draft: &Draft, resource: &Resource, multigroup: bool) -> Result<D
     Ok(found)
 }
 
-fn rust_files(root: &Path) -> Vec<String> {
-    let folders = ["src", "tests", "examples", "benches"].map(|folder| root.join(folder));
-    let entries = folders.iter().flat_map(|folder| WalkDir::new(folder).sort_by_file_name()).filter_map(Result::ok);
-    let files = entries.filter(|entry| entry.file_type().is_file());
-    let inside =
-        files.filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/")));
-    inside.filter(|path| Path::new(path).extension().is_some_and(|end| end == "rs")).collect()
-}
-
-/// The start of a word in a text.
-fn word(text: &str, word: &str) -> Option<usize> {
-    let is_part = |char: char| char == '_' || char.is_alphanumeric();
-    text.match_indices(word)
-        .map(|(at, _)| at)
-        .find(|at| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
-}
-
-fn crd_name(resource: &Resource) -> String {
-    format!("{}.{}", resource.plural, resource.qualified_group())
-}
-
 /// The steps left to do in clusters that have objects of the kind.
 fn in_clusters(deletion: &Deletion, project: &Project, resource: &Resource) -> String {
-    let name = crd_name(resource);
+    let name = resource.crd_name();
     match deletion {
         Deletion::Api if project.other_versions(resource).next().is_none() && resource.api.is_some() => format!(
             "\nClusters keep their objects and the CRD. Delete the objects while the old operator runs, since it removes their \
@@ -330,21 +310,5 @@ fn in_clusters(deletion: &Deletion, project: &Project, resource: &Resource) -> S
             "\nObjects with a finalizer of the controller cannot be deleted without it:\n  kubectl get {name} --all-namespaces"
         ),
         Deletion::Webhook { .. } => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::word;
-
-    #[test]
-    fn a_word_is_found_whole() {
-        for (text, expected) in [
-            ("use crate::api::v1::Site;", Some(20)),
-            ("struct SiteSpec; struct MySite; Site", Some(32)),
-            ("Sites", None),
-        ] {
-            assert_eq!(word(text, "Site"), expected, "{text}");
-        }
     }
 }

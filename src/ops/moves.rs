@@ -2,18 +2,19 @@
 //! them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::Result;
-use walkdir::WalkDir;
 
+use super::edit::{MergeRules, apply_difference};
+use super::files_in;
 use super::replay::Scaffold;
-use crate::diagnostic::Problem;
+use crate::diagnostic::{Diagnostics, Problem};
 use crate::parallel;
 use crate::plan::{Draft, IfExists, RelPath};
-use crate::project::Resource;
+use crate::project::name::ControllerName;
+use crate::project::{Controllers, Resource};
 use crate::scaffold;
-use crate::source::{ApiNames, Regroup, Renames, crate_name, imports_of, regrouped, renamed};
+use crate::source::{ApiNames, Regroup, Renames, crate_name, imports, regrouped, renamed};
 
 /// The folders with files of the operator's own package, and with files of config/ whose names follow a kind.
 const FOLDERS: [&str; 7] =
@@ -32,7 +33,7 @@ pub(crate) struct Moves {
 /// Changes of names in Rust files.
 #[derive(Debug, Default)]
 pub(crate) struct NameChanges {
-    /// Types of the project, with the modules that declare them.
+    /// Types of the project.
     pub(crate) types: BTreeMap<String, String>,
     /// The modules of the kinds that are renamed, from the crate's root.
     pub(crate) modules: Vec<Vec<String>>,
@@ -82,11 +83,27 @@ impl Moves {
         before.iter().map(|(path, text)| Ok((self.path(path)?, self.text(path, text)))).collect()
     }
 
-    /// Moves all files of the draft's folder. Returns the new paths that existed already.
-    pub(crate) fn carry(&self, draft: &mut Draft) -> Result<Vec<OccupiedPath>> {
+    /// Moves all files of the draft's folder, and makes the difference between both scaffolds in them. `from` is a moved scaffold.
+    pub(crate) fn apply(
+        &self,
+        draft: &mut Draft,
+        from: &Scaffold,
+        to: &Scaffold,
+        rules: MergeRules,
+    ) -> Result<Diagnostics> {
+        let occupied = self.carry(draft)?;
+        let found = apply_difference(draft, from, to, rules)?;
+        if !found.has_errors() {
+            occupied.into_iter().try_for_each(|path| path.check(draft))?;
+        }
+        Ok(found)
+    }
+
+    /// Returns the new paths that existed already.
+    fn carry(&self, draft: &mut Draft) -> Result<Vec<OccupiedPath>> {
         let mut occupied = Vec::new();
         // rustfmt runs as one process per file.
-        let files = files(draft.root())?;
+        let files: Vec<RelPath> = files_in(draft.root(), &FOLDERS).collect::<Result<_>>()?;
         let carried = parallel::map(files.iter(), |path| self.carried(draft, path));
         for (path, carried) in files.iter().zip(carried) {
             let Some((new, text)) = carried? else { continue };
@@ -127,11 +144,13 @@ impl Moves {
         let mut names = Renames { roots: roots.clone(), apis: apis.clone(), ..Renames::default() };
         let words = words.get(path);
         names.words.extend(words.cloned().unwrap_or_default());
+        let imports = imports(text);
+        let imports_of =
+            |name: &String| -> Vec<&Vec<String>> { imports.iter().filter(|path| path.last() == Some(name)).collect() };
         let is_of_kind =
             modules.iter().any(|modules| module.len() >= modules.len() && modules.iter().eq(&module[..modules.len()]));
         for (old, new) in types {
-            let imports = imports_of(text, old);
-            let is_meant = match imports.as_slice() {
+            let is_meant = match imports_of(old).as_slice() {
                 _ if words.is_some() => true,
                 [] => is_of_kind || !shared,
                 imports => imports.iter().any(|import| self.leads_to_kind(import, module)),
@@ -144,7 +163,7 @@ impl Moves {
             if let Regroup::Rename { path, names: segments } = change
                 && let (Some(old), Some((at, new))) = (path.last(), segments.last())
                 && at + 1 == path.len()
-                && imports_of(text, old).iter().any(|import| self.absolute(import, module).as_ref() == Some(path))
+                && imports_of(old).iter().any(|import| self.absolute(import, module).as_ref() == Some(path))
             {
                 names.roots.insert(old.clone(), new.clone());
             }
@@ -180,8 +199,7 @@ impl Moves {
 }
 
 /// A file at the new path of another file.
-#[must_use]
-pub(crate) struct OccupiedPath {
+struct OccupiedPath {
     from: RelPath,
     to: RelPath,
     text: String,
@@ -189,7 +207,7 @@ pub(crate) struct OccupiedPath {
 
 impl OccupiedPath {
     /// Returns an error unless an interrupted run of the command has written the file: it has the text of the whole plan.
-    pub(crate) fn check(self, draft: &Draft) -> Result<()> {
+    fn check(self, draft: &Draft) -> Result<()> {
         let Self { from, to, text } = self;
         if draft.read(&to)?.as_ref() == Some(&text) {
             return Ok(());
@@ -210,16 +228,23 @@ pub(crate) fn names_of(resource: &Resource) -> ApiNames {
     }
 }
 
-/// Lists the files below [`FOLDERS`].
-fn files(root: &Path) -> Result<Vec<RelPath>> {
-    let mut files = Vec::new();
-    for entry in FOLDERS.iter().map(|folder| root.join(folder)).filter(|folder| folder.is_dir()).flat_map(WalkDir::new)
-    {
-        let entry = entry?;
-        if entry.file_type().is_file() {
-            let parts: Vec<_> = entry.path().strip_prefix(root)?.iter().map(|part| part.to_string_lossy()).collect();
-            files.push(RelPath::new(parts.join("/"))?);
-        }
+/// Returns the result of `of` for each controller of a resource.
+pub(crate) fn controllers<T>(resource: &Resource, of: impl Fn(Option<&ControllerName>) -> T) -> Vec<T> {
+    match &resource.controllers {
+        Controllers::None => Vec::new(),
+        Controllers::Default => vec![of(None)],
+        Controllers::Named(names) => names.iter().map(|name| of(Some(name))).collect(),
     }
-    Ok(files)
+}
+
+/// The files of a resource that are not modules of the crate, in a fixed order.
+pub(crate) fn files_of(resource: &Resource, multigroup: bool) -> Vec<String> {
+    let prefix = resource.file_prefix(multigroup);
+    let roles = ["admin", "editor", "viewer"].map(|who| format!("config/rbac/{prefix}_{who}_role.yaml"));
+    let patch = format!("config/crd/patches/webhook_in_{}.yaml", resource.webhook_crd(multigroup));
+    let sample = format!("config/samples/{}", resource.sample_file());
+    let webhook = format!("tests/envtest_webhook_{}.rs", resource.webhook_test(multigroup));
+    let tests = controllers(resource, |name| resource.test_module(multigroup, name));
+    let tests = tests.into_iter().flat_map(|test| [format!("tests/{test}.rs"), format!("tests/envtest_{test}.rs")]);
+    roles.into_iter().chain([patch, sample, webhook]).chain(tests).collect()
 }

@@ -9,7 +9,7 @@ mod moved;
 
 use anyhow::Result;
 
-use super::edit::{self, Edited, MergeRules};
+use super::edit::{Edited, MergeRules};
 use super::moves::Moves;
 use super::replay::{Scaffold, replay};
 use super::{Findings, UsageError, manifests};
@@ -87,12 +87,8 @@ pub(crate) fn apply(draft: &mut Draft, recorded: &Project, wanted: &Project) -> 
     if found.has_errors() {
         return Ok(found);
     }
-    let occupied = moves.carry(draft)?;
     let rules = MergeRules::new(IfExists::Refuse, Edited::Refuse);
-    found.extend(edit::apply_difference(draft, &moves.scaffold(&before)?, &after, rules)?);
-    if !found.has_errors() {
-        occupied.into_iter().try_for_each(|path| path.check(draft))?;
-    }
+    found.extend(moves.apply(draft, &moves.scaffold(&before)?, &after, rules)?);
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
     for resource in recorded.resources.iter().filter(|resource| resource.api.is_some()) {
         let crd = RelPath::new(format!("config/crd/bases/{}", resource.crd_file()))?;

@@ -65,7 +65,7 @@ pub fn renamed(text: &str, names: &Renames) -> String {
             _ => {}
         }
         if token == "(" && before(1) == "kube" && attribute.is_some() {
-            edits.extend(kube_edits(&tokens[index + 1..], &names.apis));
+            edits.extend(kube_edits(&tokens, index + 1, &names.apis));
         }
         if let Some(inside) = inside_of_string(token) {
             let value = &token[inside.clone()];
@@ -136,24 +136,36 @@ fn argument_edits<'a>(
     })
 }
 
-/// Edits of the arguments of one `#[kube(…)]`, whose tokens follow.
-fn kube_edits(tokens: &[(usize, &str)], apis: &[(ApiNames, ApiNames)]) -> Vec<(Range<usize>, String)> {
-    let mut arguments: Vec<(&str, Range<usize>, &str)> = Vec::new();
-    let mut depth = 0_usize;
-    for window in tokens.windows(3) {
-        match window[0].1 {
+/// The tokens of each argument in the brackets that open before `start`.
+fn arguments(tokens: &[(usize, &str)], start: usize) -> Vec<Range<usize>> {
+    let (mut depth, mut first, mut arguments) = (0_usize, start, Vec::new());
+    for (at, (_, token)) in tokens.iter().enumerate().skip(start) {
+        match *token {
             "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" if depth == 0 => break,
-            ")" | "]" | "}" => depth -= 1,
-            name if depth == 0 && window[1].1 == "=" => {
-                if let Some(inside) = inside_of_string(window[2].1) {
-                    let (at, token) = window[2];
-                    arguments.push((name, at + inside.start..at + inside.end, &token[inside]));
+            ")" | "]" | "}" if depth > 0 => depth -= 1,
+            "," | ")" if depth == 0 => {
+                arguments.extend((first < at).then_some(first..at));
+                first = at + 1;
+                if *token == ")" {
+                    break;
                 }
             }
             _ => {}
         }
     }
+    arguments
+}
+
+/// Edits of the arguments of one `#[kube(…)]`, which begin at `start`.
+fn kube_edits(tokens: &[(usize, &str)], start: usize, apis: &[(ApiNames, ApiNames)]) -> Vec<(Range<usize>, String)> {
+    let of_text = |argument: Range<usize>| match &tokens[argument] {
+        [(_, name), (_, "="), (at, token), ..] => {
+            let inside = inside_of_string(token)?;
+            Some((*name, at + inside.start..at + inside.end, &token[inside]))
+        }
+        _ => None,
+    };
+    let arguments: Vec<(&str, Range<usize>, &str)> = arguments(tokens, start).into_iter().filter_map(of_text).collect();
     let is = |name: &str, value: &str| arguments.iter().any(|(other, _, found)| *other == name && *found == value);
     let Some((old, new)) =
         apis.iter().find(|(old, _)| is("group", &old.group) && is("version", &old.version) && is("kind", &old.kind))
@@ -264,30 +276,14 @@ pub fn with_kube_arguments(text: &str, without: &[&str], with: &str) -> String {
     let is_kube = |at: usize| ["#", "[", "kube", "("].iter().enumerate().all(|(n, word)| tokens[at + n].1 == *word);
     let starts = (0..tokens.len().saturating_sub(4)).filter(|at| is_kube(*at));
     let mut edits = Vec::new();
-    for start in starts.map(|at| at + 4) {
-        let (mut depth, mut first) = (0_usize, start);
-        for at in start..tokens.len() {
-            let (place, token) = tokens[at];
-            match token {
-                "(" | "[" | "{" => depth += 1,
-                ")" | "]" | "}" if depth > 0 => depth -= 1,
-                "," | ")" if depth == 0 => {
-                    let (before, name) = (tokens[first - 1], tokens[first].1);
-                    let before = before.0 + before.1.len();
-                    if without.contains(&name) {
-                        edits.push((before..place + usize::from(token == ","), String::new()));
-                    } else if name == "version" {
-                        let space = &text[before..tokens[first].0];
-                        let space = if space.is_empty() { " " } else { space };
-                        edits.push((place..place, format!(",{space}{with}")));
-                    }
-                    first = at + 1;
-                    if token == ")" {
-                        break;
-                    }
-                }
-                _ => {}
-            }
+    for argument in starts.flat_map(|at| arguments(&tokens, at + 4)) {
+        let ((at, name), (before, opening)) = (tokens[argument.start], tokens[argument.start - 1]);
+        let (before, (end, separator)) = (before + opening.len(), tokens[argument.end]);
+        if without.contains(&name) {
+            edits.push((before..end + usize::from(separator == ","), String::new()));
+        } else if name == "version" {
+            let space = if before == at { " " } else { &text[before..at] };
+            edits.push((end..end, format!(",{space}{with}")));
         }
     }
     replaced(text, edits)
@@ -299,41 +295,37 @@ pub fn identifier(text: &str, name: &str) -> Option<usize> {
     lexer::tokens(text).find(|(_, token)| *token == name).map(|(at, _)| at)
 }
 
-/// The paths by which the imports of a text name `name`. Empty for a text that is not Rust.
+/// The paths that a text imports, without globs and new names. Empty for a text that is not Rust.
 #[must_use]
-pub fn imports_of(text: &str, name: &str) -> Vec<Vec<String>> {
+pub fn imports(text: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     if let Ok(file) = syn::parse_file(text) {
-        items(&file.items, name, &mut paths);
+        items(&file.items, &mut paths);
     }
     paths
 }
 
-fn items(all: &[Item], name: &str, paths: &mut Vec<Vec<String>>) {
+fn items(all: &[Item], paths: &mut Vec<Vec<String>>) {
     for item in all {
         match item {
-            Item::Use(item) => leaves(&item.tree, &mut Vec::new(), name, paths),
-            Item::Mod(item) => items(item.content.as_ref().map_or(&[], |(_, items)| items), name, paths),
+            Item::Use(item) => leaves(&item.tree, &mut Vec::new(), paths),
+            Item::Mod(item) => items(item.content.as_ref().map_or(&[], |(_, items)| items), paths),
             _ => {}
         }
     }
 }
 
-fn leaves(tree: &UseTree, path: &mut Vec<String>, name: &str, paths: &mut Vec<Vec<String>>) {
+fn leaves(tree: &UseTree, path: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
     match tree {
         UseTree::Path(inner) => {
             path.push(inner.ident.to_string());
-            leaves(&inner.tree, path, name, paths);
+            leaves(&inner.tree, path, paths);
             path.pop();
         }
-        UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, path, name, paths)),
-        UseTree::Name(leaf) if leaf.ident == name => {
-            paths.push(path.iter().cloned().chain([name.to_owned()]).collect());
-        }
-        UseTree::Name(leaf) if leaf.ident == "self" && path.last().is_some_and(|last| last == name) => {
-            paths.push(path.clone());
-        }
-        UseTree::Name(_) | UseTree::Rename(_) | UseTree::Glob(_) => {}
+        UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, path, paths)),
+        UseTree::Name(leaf) if leaf.ident == "self" => paths.push(path.clone()),
+        UseTree::Name(leaf) => paths.push(path.iter().cloned().chain([leaf.ident.to_string()]).collect()),
+        UseTree::Rename(_) | UseTree::Glob(_) => {}
     }
 }
 
@@ -464,7 +456,10 @@ mod tests {
     #[test]
     fn imports_are_found_by_their_last_name() {
         let text = "use a::{b::C, C, d::{self}}; mod m { use super::C as D; use super::e::C; }";
-        let paths = |name: &str| imports_of(text, name).iter().map(|path| path.join("::")).collect::<Vec<_>>();
+        let paths = |name: &str| {
+            let of = imports(text).into_iter().filter(|path| path.last().is_some_and(|last| last == name));
+            of.map(|path| path.join("::")).collect::<Vec<_>>()
+        };
         assert_eq!(paths("C"), ["a::b::C", "a::C", "super::e::C"]);
         assert_eq!(paths("d"), ["a::d"]);
     }

@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
 
-use super::{Edited, MergeRules, apply_difference};
+use super::{Edited, MergeRules};
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::ops::moves::Moves;
-use crate::ops::replay::{Scaffold, replay};
+use crate::ops::moves::{Moves, controllers, files_of};
+use crate::ops::replay::replay;
 use crate::plan::{Draft, IfExists};
-use crate::project::name::ControllerName;
-use crate::project::{Controllers, Project, Resource};
+use crate::project::{Project, Resource};
 use crate::source::Regroup;
 
 /// Changes the layout of the project in the draft. Returns the project with the other layout.
@@ -39,20 +38,14 @@ pub(crate) fn regroup(
     };
     let moves = moves(&from, &to);
     let [before, mut after] = [replay(&from)?, replay(&to)?];
-    let occupied = moves.carry(draft)?;
-    let mut carried = Scaffold::new();
-    for (path, text) in before {
-        let new = moves.path(&path)?;
-        let text = moves.text(&path, &text);
-        if new != path {
-            after.insert(new.clone(), text.clone());
+    let carried = moves.scaffold(&before)?;
+    for path in before.keys() {
+        let new = moves.path(path)?;
+        if let Some(text) = carried.get(&new).filter(|_| new != *path) {
+            after.insert(new, text.clone());
         }
-        carried.insert(new, text);
     }
-    found.extend(apply_difference(draft, &carried, &after, MergeRules::new(IfExists::Refuse, Edited::Keep))?);
-    if !found.has_errors() {
-        occupied.into_iter().try_for_each(|path| path.check(draft))?;
-    }
+    found.extend(moves.apply(draft, &carried, &after, MergeRules::new(IfExists::Refuse, Edited::Keep))?);
     Ok(to)
 }
 
@@ -73,7 +66,7 @@ fn moves(from: &Project, to: &Project) -> Moves {
                 Regroup::OutOf(grouped)
             });
         }
-        moves.files.extend(other_files(one_resource, false).into_iter().zip(other_files(resource, true)));
+        moves.files.extend(files_of(one_resource, false).into_iter().zip(files_of(resource, true)));
     }
     if !to.multigroup {
         moves.files = moves.files.into_iter().map(|(one, several)| (several, one)).collect();
@@ -97,31 +90,8 @@ fn modules(project: &Project, resource: &Resource) -> Vec<Vec<String>> {
     if groups.len() > 1 {
         webhook.extend(kind);
     }
+    let controllers = controllers(resource, |name| resource.controller_modules(false, name));
     let own = resource.api.is_some().then_some(api);
     let webhook = resource.webhooks.is_some().then_some(webhook);
-    own.into_iter().chain(webhook).chain(controllers(resource, false, Resource::controller_modules)).collect()
-}
-
-/// The files of a resource without a module, in a fixed order.
-fn other_files(resource: &Resource, multigroup: bool) -> Vec<String> {
-    let prefix = resource.file_prefix(multigroup);
-    let roles = ["admin", "editor", "viewer"].map(|who| format!("config/rbac/{prefix}_{who}_role.yaml"));
-    let patch = format!("config/crd/patches/webhook_in_{}.yaml", resource.webhook_crd(multigroup));
-    let webhook = resource.webhook_test(multigroup);
-    let tests = controllers(resource, multigroup, Resource::test_module);
-    let tests = tests.iter().flat_map(|test| [format!("tests/{test}.rs"), format!("tests/envtest_{test}.rs")]);
-    roles.into_iter().chain([patch, format!("tests/envtest_webhook_{webhook}.rs")]).chain(tests).collect()
-}
-
-/// Returns the result of `of` for each controller of a resource.
-fn controllers<T>(
-    resource: &Resource,
-    multigroup: bool,
-    of: impl Fn(&Resource, bool, Option<&ControllerName>) -> T,
-) -> Vec<T> {
-    match &resource.controllers {
-        Controllers::None => Vec::new(),
-        Controllers::Default => vec![of(resource, multigroup, None)],
-        Controllers::Named(names) => names.iter().map(|name| of(resource, multigroup, Some(name))).collect(),
-    }
+    own.into_iter().chain(webhook).chain(controllers).collect()
 }

@@ -1,12 +1,10 @@
 //! Texts and comments of the author that have an old name: they may mean something else, so they stay and are listed.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-
-use walkdir::WalkDir;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::ops::replay::Scaffold;
+use crate::ops::{files_in, whole_word};
 use crate::plan::{Draft, RelPath};
 use crate::project::{Project, Resource};
 
@@ -18,8 +16,8 @@ const GENERATED: [&str; 3] = ["config/crd/bases/", "config/rbac/role.yaml", "con
 /// One warning for each file of the draft that has old names in lines of the author.
 pub(super) fn places(draft: &Draft, from: &Project, to: &Project, after: &Scaffold) -> Diagnostics {
     let words = old_names(from, to);
-    let mut paths = files(draft.root());
-    paths.extend(draft.paths().cloned());
+    let there = files_in(draft.root(), &PLACES).filter_map(Result::ok);
+    let paths: BTreeSet<RelPath> = there.chain(draft.paths().cloned()).collect();
     let mut found = Diagnostics::default();
     for path in paths.into_iter().filter(|path| !GENERATED.iter().any(|generated| path.as_str().starts_with(generated)))
     {
@@ -35,7 +33,7 @@ pub(super) fn places(draft: &Draft, from: &Project, to: &Project, after: &Scaffo
         for (number, line) in text.split_inclusive('\n').enumerate() {
             if !ours.contains(line.trim()) {
                 for word in &words {
-                    if let Some(place) = find_name(line, word) {
+                    if let Some(place) = whole_word(line, word, is_part) {
                         first.get_or_insert(at + place..at + place + word.len());
                         names.insert(format!("`{word}`"));
                         if lines.last() != Some(&(number + 1)) {
@@ -70,20 +68,7 @@ fn old_names(from: &Project, to: &Project) -> BTreeSet<String> {
     names(from).difference(&names(to)).cloned().collect()
 }
 
-/// Finds a name that is not a part of another one.
-fn find_name(line: &str, name: &str) -> Option<usize> {
-    let is_part = |char: char| char == '_' || char == '-' || char.is_alphanumeric();
-    line.match_indices(name)
-        .map(|(at, _)| at)
-        .find(|at| !line[..*at].ends_with(is_part) && !line[at + name.len()..].starts_with(is_part))
-}
-
-fn files(root: &Path) -> BTreeSet<RelPath> {
-    let entries = PLACES.iter().flat_map(|place| WalkDir::new(root.join(place))).filter_map(Result::ok);
-    let files = entries.filter(|entry| entry.file_type().is_file());
-    let inside = files.filter_map(|entry| {
-        let path = entry.path().strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/");
-        RelPath::new(path).ok()
-    });
-    inside.collect()
+/// Names may contain `-`.
+fn is_part(char: char) -> bool {
+    char == '_' || char == '-' || char.is_alphanumeric()
 }

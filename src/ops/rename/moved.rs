@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use crate::ops::moves::{Moves, names_of};
+use crate::ops::moves::{Moves, controllers, files_of, names_of};
 use crate::ops::replay::Scaffold;
 use crate::plan::RelPath;
-use crate::project::{Controllers, Project, Resource};
+use crate::project::{Project, Resource};
 use crate::source::{Regroup, changed_words, crate_name, identifier};
 
 /// The moves between two projects with the same resources in the same order.
@@ -21,7 +21,7 @@ pub(super) fn moves(from: &Project, to: &Project, before: &Scaffold, after: &Sca
         .collect();
     add_modules(&mut moves, &pairs);
     for (old, new) in &resources {
-        let files = files(old, multigroup).into_iter().zip(files(new, multigroup));
+        let files = files_of(old, multigroup).into_iter().zip(files_of(new, multigroup));
         moves.files.extend(files.filter(|(old, new)| old != new));
     }
     let renamed = || resources.iter().filter(|(old, new)| old.api.is_some() && old != new);
@@ -50,26 +50,6 @@ fn modules(resource: &Resource, multigroup: bool) -> Vec<Vec<String>> {
     let conversion = sibling(resource.conversion_module());
     let controllers = controllers(resource, |name| resource.controller_modules(multigroup, name));
     [api, conversion, webhook].into_iter().chain(controllers).collect()
-}
-
-fn controllers<T>(resource: &Resource, of: impl Fn(Option<&crate::project::name::ControllerName>) -> T) -> Vec<T> {
-    match &resource.controllers {
-        Controllers::None => Vec::new(),
-        Controllers::Default => vec![of(None)],
-        Controllers::Named(names) => names.iter().map(|name| of(Some(name))).collect(),
-    }
-}
-
-/// The files of a resource without a module, in a fixed order.
-fn files(resource: &Resource, multigroup: bool) -> Vec<String> {
-    let prefix = resource.file_prefix(multigroup);
-    let roles = ["admin", "editor", "viewer"].map(|who| format!("config/rbac/{prefix}_{who}_role.yaml"));
-    let patch = format!("config/crd/patches/webhook_in_{}.yaml", resource.webhook_crd(multigroup));
-    let sample = format!("config/samples/{}", resource.sample_file());
-    let webhook = format!("tests/envtest_webhook_{}", resource.webhook_test(multigroup));
-    let tests = controllers(resource, |name| resource.test_module(multigroup, name));
-    let tests = tests.into_iter().flat_map(|test| [format!("tests/{test}"), format!("tests/envtest_{test}")]);
-    roles.into_iter().chain([patch, sample, webhook]).chain(tests).collect()
 }
 
 /// Adds the new names of modules. A module that others keep, or that joins an existing one, is renamed in whole paths only.
