@@ -86,7 +86,7 @@ impl Project {
         })
     }
 
-    /// The sample with webhooks of all three kinds, and with network policies.
+    /// The sample with webhooks of all three kinds, a version that lacks a field of the stored one, and network policies.
     pub(crate) fn with_webhooks() -> Self {
         let project = Self::generate("webhooks");
         let webhooks = "--version v1alpha1 --defaulting --programmatic-validation --conversion --spoke v1beta1";
@@ -103,6 +103,16 @@ impl Project {
                 "src/webhook/v1alpha1/memcached.rs",
                 "let errors = FieldErrors::new();",
                 "let mut errors = FieldErrors::new();\n        if self.spec.size > 5 {\n            errors.invalid(\"spec.size\", self.spec.size, \"must not be above 5\");\n        }",
+            ),
+            (
+                "src/api/v1beta1/memcached.rs",
+                "    /// The image of the container; by default the one that the operator was given.
+    #[serde(skip_serializing_if = \"Option::is_none\")]
+    #[schemars(length(min = 1))]
+    pub image: Option<String>,
+
+",
+                "",
             ),
             ("config/default/kustomization.yaml", "#- ../network-policy", "- ../network-policy"),
         ] {
