@@ -293,9 +293,6 @@ pub struct WriteArgs {
     /// Write nothing; exit with code 3 if a file on disk differs from what the command would write
     #[arg(long, conflicts_with = "dry_run")]
     pub check: bool,
-    /// Overwrite files that are there already with other text; generated files are overwritten in any case
-    #[arg(long)]
-    pub force: bool,
     /// Report errors only
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -305,6 +302,15 @@ pub struct WriteArgs {
     /// The format of the report
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: OutputFormat,
+}
+
+/// The flag of commands that scaffold files.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OverwriteArgs {
+    /// Overwrite files that are there already with other text; generated files are overwritten in any case
+    #[arg(long)]
+    pub force: bool,
 }
 
 impl WriteArgs {
@@ -345,6 +351,9 @@ pub struct InitArgs {
     /// The flags that describe the project.
     #[command(flatten)]
     pub project: ProjectArgs,
+    /// The flag to overwrite files of the author.
+    #[command(flatten)]
+    pub overwrite: OverwriteArgs,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -468,6 +477,9 @@ pub struct NewArgs {
     /// The flags that describe the project.
     #[command(flatten)]
     pub project: ProjectArgs,
+    /// The flag to overwrite files of the author.
+    #[command(flatten)]
+    pub overwrite: OverwriteArgs,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -534,6 +546,9 @@ pub struct CreateApiArgs {
     /// Flags of kubebuilder and operator-sdk.
     #[command(flatten)]
     pub peers: CreateFlags,
+    /// The flag to overwrite files of the author.
+    #[command(flatten)]
+    pub overwrite: OverwriteArgs,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -599,6 +614,9 @@ pub struct CreateWebhookArgs {
     /// Flags of kubebuilder and operator-sdk.
     #[command(flatten)]
     pub peers: CreateFlags,
+    /// The flag to overwrite files of the author.
+    #[command(flatten)]
+    pub overwrite: OverwriteArgs,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -635,6 +653,9 @@ pub struct EditArgs {
     /// Write the CRDs, the RBAC role and the webhook configurations too, as `generate` does
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
     pub make: bool,
+    /// The flag to overwrite files of the author.
+    #[command(flatten)]
+    pub overwrite: OverwriteArgs,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -713,7 +734,7 @@ pub struct GenerateArgs {
     /// Reads each CRD in YAML files of any name, templates of Helm charts included. Parts that do not matter to the API server are not
     /// compared, nor are labels, annotations and conversions. Prints the differences; the exit code is 3 if there are any.
     #[arg(long, value_name = "PATH", value_delimiter = ',', conflicts_with_all = [
-        "output_dir", "single_file", "stdout", "header_file", "dry_run", "diff", "check", "force",
+        "output_dir", "single_file", "stdout", "header_file", "dry_run", "diff", "check",
     ])]
     pub compare: Vec<PathBuf>,
     /// The output flags.
@@ -805,6 +826,9 @@ pub struct KustomizeManifestsArgs {
     /// Nothing is ever asked; the flag is for Makefiles of operator-sdk
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide = true)]
     pub interactive: Option<bool>,
+    /// The flag to overwrite files of the author.
+    #[command(flatten)]
+    pub overwrite: OverwriteArgs,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -922,6 +946,9 @@ pub struct GenerateHelmArgs {
     /// The folder of the chart, which is the folder `chart` in it
     #[arg(long, value_name = "DIR", default_value = "dist")]
     pub output_dir: PathBuf,
+    /// The flag to overwrite files of the author.
+    #[command(flatten)]
+    pub overwrite: OverwriteArgs,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -1307,6 +1334,9 @@ pub struct UpdateArgs {
     /// Decide about lines that both you and the scaffold have changed [default: report them, and write nothing]
     #[arg(long, value_enum, value_name = "CHOICE")]
     pub conflicts: Option<Conflicts>,
+    /// The flag to overwrite files of the author.
+    #[command(flatten)]
+    pub overwrite: OverwriteArgs,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,

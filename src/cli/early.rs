@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::WriteArgs;
+use super::{OverwriteArgs, WriteArgs};
 
 /// `add`
 #[derive(Debug, Subcommand)]
@@ -27,6 +27,9 @@ pub struct AddArgs {
     /// The kind, in PascalCase
     #[arg(long)]
     pub kind: String,
+    /// The flag to overwrite files of the author.
+    #[command(flatten)]
+    pub overwrite: OverwriteArgs,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,

@@ -85,7 +85,7 @@ fn options(args: &CreateApiArgs) -> CreateApiOptions {
         }),
         types: None,
         generate: args.make,
-        force: args.write.force,
+        force: args.overwrite.force,
     }
 }
 

@@ -46,6 +46,6 @@ fn options(args: &CreateWebhookArgs) -> CreateWebhookOptions {
         external: external(&args.external),
         cert_mode: args.webhook_cert_mode,
         generate: args.make,
-        force: args.write.force,
+        force: args.overwrite.force,
     }
 }

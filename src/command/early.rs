@@ -66,7 +66,7 @@ pub(super) fn add(args: &AddArgs, is_type: bool, term: &mut Term) -> Result<Outc
         controller: Some(!is_type),
         namespaced: true,
         generate: true,
-        force: args.write.force,
+        force: args.overwrite.force,
         ..CreateApiOptions::default()
     };
     create_api::run_in(draft, found, vec![options], &args.write, term)

@@ -25,7 +25,7 @@ pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
         generate: args.make,
         domain: args.domain.clone(),
         repo: args.repo.clone(),
-        force: args.write.force,
+        force: args.overwrite.force,
     };
     let Findings { value: next, diagnostics } = edit::run(&mut draft, &options)?;
     apply_and_fetch(draft, diagnostics, &args.write, &next, term)

@@ -9,8 +9,11 @@ use crate::ops::helm::{self, HelmOptions, PlannedChart};
 use crate::term::Term;
 
 pub(super) fn run(args: &GenerateHelmArgs, term: &mut Term) -> Result<Outcome> {
-    let options =
-        HelmOptions { manifests: args.manifests.clone(), output_dir: args.output_dir.clone(), force: args.write.force };
+    let options = HelmOptions {
+        manifests: args.manifests.clone(),
+        output_dir: args.output_dir.clone(),
+        force: args.overwrite.force,
+    };
     let Findings { value: PlannedChart { draft, name, namespace }, diagnostics } = helm::run(&options)?;
     let mut report = apply(draft, diagnostics, &args.write)?;
     report.next = format!(

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::choice;
 use super::outcome::{Outcome, apply};
-use crate::cli::{InitArgs, ProjectArgs, WriteArgs, peers};
+use crate::cli::{InitArgs, OverwriteArgs, ProjectArgs, peers};
 use crate::diagnostic::Diagnostics;
 use crate::ops::init::{self, InitOptions};
 use crate::ops::{existing, fetch};
@@ -17,7 +17,7 @@ pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
     existing::refuse(&args.dir)?;
     say_peers(&args.project, term);
     let mut draft = Draft::open(&args.dir);
-    let found = init::run(&mut draft, &options(&args.project, init::DOMAIN, &args.write))?;
+    let found = init::run(&mut draft, &options(&args.project, init::DOMAIN, &args.overwrite))?;
     let mut report = apply(draft, found, &args.write)?;
     if report.is_written(&args.write) {
         report.diagnostics.extend(fetch(&args.dir, &args.project, term));
@@ -30,7 +30,7 @@ pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
 }
 
 /// Maps the flags of `init` and `new`. `domain` is the default of `--domain`.
-pub(super) fn options(args: &ProjectArgs, domain: &str, write: &WriteArgs) -> InitOptions {
+pub(super) fn options(args: &ProjectArgs, domain: &str, overwrite: &OverwriteArgs) -> InitOptions {
     InitOptions {
         project_name: args.project_name.clone(),
         domain: args.domain.clone().unwrap_or_else(|| domain.to_owned()),
@@ -42,7 +42,7 @@ pub(super) fn options(args: &ProjectArgs, domain: &str, write: &WriteArgs) -> In
         namespaces: args.namespaces.clone(),
         choices: choice::of_parts(&args.parts),
         check_toolchain: !args.skip_toolchain_check,
-        if_exists: if write.force { IfExists::Overwrite } else { IfExists::Refuse },
+        if_exists: if overwrite.force { IfExists::Overwrite } else { IfExists::Refuse },
         apis: Vec::new(),
     }
 }

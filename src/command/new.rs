@@ -15,9 +15,9 @@ pub(super) fn run(args: &NewArgs, term: &mut Term) -> Result<Outcome> {
     say_peers(&args.project, term);
     let mut draft = Draft::open(&args.dir);
     let domain = if args.sample.is_some() { "example.com" } else { init::DOMAIN };
-    let mut options = options(&args.project, domain, &args.write);
+    let mut options = options(&args.project, domain, &args.overwrite);
     if let Some(Sample::Memcached) = args.sample {
-        options.apis.push(memcached(args.write.force));
+        options.apis.push(memcached(args.overwrite.force));
     }
     let mut found = init::run(&mut draft, &options)?;
     found.sort();

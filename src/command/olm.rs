@@ -31,7 +31,7 @@ pub(super) fn kustomize_manifests(args: &KustomizeManifestsArgs, term: &mut Term
         min_kube_version: args.min_kube_version.clone(),
         icon: args.icon.clone(),
     };
-    let found = bundle::base(&mut draft, &options, args.write.force)?;
+    let found = bundle::base(&mut draft, &options, args.overwrite.force)?;
     let mut report = apply(draft, found, &args.write)?;
     report.next =
         "Make a bundle of it, with kubectl or kustomize: memcached-sdk generate bundle --version 0.0.1".into();

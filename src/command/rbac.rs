@@ -69,9 +69,9 @@ pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
 }
 
 pub(super) fn lint(args: &LintArgs, term: &mut Term) -> Result<Outcome> {
-    let WriteArgs { dry_run, diff, check, force, .. } = args.write;
-    if !args.fix && (dry_run || diff || check || force) {
-        let problem = Problem::new("`--dry-run`, `--diff`, `--check` and `--force` are for `--fix`");
+    let WriteArgs { dry_run, diff, check, .. } = args.write;
+    if !args.fix && (dry_run || diff || check) {
+        let problem = Problem::new("`--dry-run`, `--diff` and `--check` are for `--fix`");
         return Err(UsageError(problem.help("without `--fix` nothing is written")).into());
     }
     let options = LintOptions {

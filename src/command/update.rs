@@ -20,7 +20,7 @@ pub(super) fn run(args: &UpdateArgs, term: &mut Term) -> Result<Outcome> {
         Conflicts::Ours => ConflictChoice::Author,
         Conflicts::Theirs => ConflictChoice::Scaffold,
     });
-    let options = UpdateOptions { force: args.write.force, conflicts };
+    let options = UpdateOptions { force: args.overwrite.force, conflicts };
     let Findings { value: next, diagnostics } = update::run(&mut draft, options)?;
     apply_and_fetch(draft, diagnostics, &args.write, &next, term)
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{Findings, UsageError, VERSION, rendered};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
+use crate::project::name::ProjectName;
 use crate::project::{self, Project};
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
@@ -50,7 +51,7 @@ pub(crate) struct BundleBaseOptions {
 pub(crate) fn base(draft: &mut Draft, options: &BundleBaseOptions, force: bool) -> Result<Diagnostics> {
     let project = Project::recorded(draft)?;
     let answers = answers(options, &project)?;
-    let path = RelPath::new(format!("config/manifests/bases/{}.clusterserviceversion.yaml", project.name))?;
+    let path = base_path(&project.name)?;
     let is_answered = *options != BundleBaseOptions::default();
     let text = base::file(&answers);
     if is_answered && !force && draft.read(&path)?.is_some_and(|there| there != text) {
@@ -72,6 +73,26 @@ pub(crate) fn base(draft: &mut Draft, options: &BundleBaseOptions, force: bool) 
         Ok(text.replace(from, to).replace(before, after))
     })?;
     Ok(found)
+}
+
+fn base_path(name: &ProjectName) -> Result<RelPath> {
+    Ok(RelPath::new(format!("config/manifests/bases/{name}.clusterserviceversion.yaml"))?)
+}
+
+/// Moves the base of the CSV to the new name of a project, if there is one. Only the name of the CSV changes in it: the rest is
+/// text for people.
+pub(crate) fn rename_base(draft: &mut Draft, old: &ProjectName, new: &ProjectName) -> Result<()> {
+    let [from, to] = [base_path(old)?, base_path(new)?];
+    let Some(text) = draft.read(&from)? else { return Ok(()) };
+    let [old_name, new_name] = [old, new].map(|name| format!("\n  name: {name}.v"));
+    draft.remove(from.clone());
+    draft.scaffold(to.clone(), text.replacen(&old_name, &new_name, 1), IfExists::Refuse);
+    let kustomization = RelPath::new("config/manifests/kustomization.yaml")?;
+    if draft.read(&kustomization)?.is_some() {
+        let [old_line, new_line] = [from, to].map(|path| path.as_str().replacen("config/manifests/", "- ", 1));
+        draft.edit(&kustomization, |text| Ok(text.replacen(&old_line, &new_line, 1)))?;
+    }
+    Ok(())
 }
 
 fn answers(options: &BundleBaseOptions, project: &Project) -> Result<Answers> {

@@ -12,7 +12,7 @@ use anyhow::Result;
 use super::edit::{Edited, MergeRules};
 use super::moves::Moves;
 use super::replay::{Scaffold, replay};
-use super::{Findings, UsageError, manifests};
+use super::{Findings, UsageError, bundle, manifests};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit::cargo_lock;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
@@ -60,6 +60,7 @@ pub(crate) fn project(draft: &mut Draft, name: &str, generate: bool) -> Result<F
     if wanted.name == recorded.name {
         return Err(Problem::new(format!("the project already has the name `{name}`")).into());
     }
+    bundle::rename_base(draft, &recorded.name, &wanted.name)?;
     let mut found = apply(draft, &recorded, &wanted)?;
     let lock = RelPath::new("Cargo.lock")?;
     if draft.read(&lock)?.is_some() {

@@ -108,7 +108,7 @@ fn neither_cargo_nor_rustc_is_needed() {
 fn a_folder_inside_the_crate_will_do() {
     let sandbox = project();
     sandbox.file(CRD, "stale\n");
-    let output = sandbox.command("generate --force").current_dir(sandbox.path("src/controller")).output().unwrap();
+    let output = sandbox.command("generate").current_dir(sandbox.path("src/controller")).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("update    {CRD}\n"));
     assert!(!sandbox.path("src/controller/config").exists());
 }

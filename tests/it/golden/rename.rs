@@ -121,6 +121,7 @@ const NAMES: [Name; 14] = [
         &[
             "create api --group cache --version v1 --kind Memcached",
             "create webhook --version v1 --kind Memcached --defaulting",
+            "generate kustomize manifests --display-name Cache --description Cache. --keywords cache",
         ],
         "rename project cache-operator",
         "rename project demo",
