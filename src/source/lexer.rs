@@ -25,7 +25,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Splits a Rust text into comments, literals, words and single bytes.
+/// Splits a Rust text into comments, literals, words, white space and single bytes.
 fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -91,14 +91,17 @@ pub(super) fn deeper_than(limit: usize, text: &str) -> Option<usize> {
 /// Token limit for a statement. A token takes up to 5 kB of stack in an unoptimised build.
 const LONGEST: usize = 20_000;
 
-/// Length of the comment, literal, word or single byte at the start of a non-empty text.
+/// Length of the comment, literal, word, white space or single byte at the start of a non-empty text.
 fn length(text: &[u8]) -> usize {
     match text[0] {
-        b'/' if text.starts_with(b"//") => text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len()),
+        b'/' if text.starts_with(b"//") => memchr::memchr(b'\n', text).unwrap_or(text.len()),
         b'/' if text.starts_with(b"/*") => block_comment(text),
         b'"' => suffixed(text, 1 + string(&text[1..])),
         b'\'' => quote(text),
         byte if is_ident(byte) => word(text),
+        byte if byte.is_ascii_whitespace() => {
+            text.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(text.len())
+        }
         _ => 1,
     }
 }

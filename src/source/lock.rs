@@ -37,7 +37,7 @@ impl Locked {
 
 impl LockFile {
     pub(super) fn parse(text: &str) -> Option<Self> {
-        toml_edit::de::from_str(text).ok()
+        toml::from_str(text).ok()
     }
 
     pub(super) fn versions(&self, name: &str) -> Vec<Version> {

@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use memchr::memmem;
+
 use super::ecosystem::Derive;
 use super::file::FileId;
 use super::lexer::{is_ident, tokens};
@@ -49,8 +51,8 @@ pub(super) fn outline(text: &str) -> Option<String> {
 
 /// Returns true if the text has an inner attribute `cfg` or `cfg_attr`, at any depth.
 fn has_inner_cfg(text: &str) -> bool {
-    let is_inner = |(at, _): (usize, &str)| text[at + 1..].trim_start().starts_with('!');
-    if !text.contains("cfg") || !text.match_indices('#').any(is_inner) {
+    let is_inner = |at: usize| text[at + 1..].trim_start().starts_with('!');
+    if memmem::find(text.as_bytes(), b"cfg").is_none() || !memchr::memchr_iter(b'#', text.as_bytes()).any(is_inner) {
         return false;
     }
     let tokens: Vec<&str> = tokens(text).map(|(_, token)| token).collect();
@@ -214,7 +216,7 @@ pub(super) fn has_word(text: &str, word: &str) -> bool {
 
 /// The offsets of `word` as a whole word, including comments and literals.
 fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    text.match_indices(word).map(|(at, _)| at).filter(move |at| {
+    memmem::find_iter(text.as_bytes(), word).filter(move |at| {
         let (before, after) = (text.as_bytes()[..*at].last(), text.as_bytes().get(at + word.len()));
         !before.into_iter().chain(after).any(|byte| is_ident(*byte))
     })
