@@ -495,6 +495,9 @@ pub struct CreateApiArgs {
     /// Write types that give the CRD in this file, or - for stdin; its names and versions are those of the CRD
     #[arg(long, value_name = "FILE", conflicts_with_all = ["external_api_path", "image"])]
     pub from_crd: Option<PathBuf>,
+    /// The CRD of --from-crd belongs to another project: write only the types, and a controller with --controller
+    #[arg(long = "external", requires = "from_crd")]
+    pub is_external: bool,
     /// Write the custom resource type [default: true, for a kind of Kubernetes false; on a terminal it is asked]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub resource: Option<bool>,

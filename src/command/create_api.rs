@@ -25,7 +25,7 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     }
     let (draft, options) = (Draft::open(&root), options(args));
     let options = match &args.from_crd {
-        Some(path) => from_crd::options(&draft, path, &options)?,
+        Some(path) => from_crd::options(&draft, path, &options, args.is_external)?,
         None => vec![options],
     };
     run_in(draft, Diagnostics::default(), options, &args.write, term)
