@@ -30,10 +30,6 @@ pub fn add_module(text: &str, name: &str) -> Result<String, EditError> {
 }
 
 /// Replaces the lines that `is_meant` accepts.
-///
-/// # Errors
-///
-/// None; the type is that of other edits.
 pub(crate) fn replace_lines(text: &str, is_meant: impl Fn(&str) -> bool, new: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let line = |line: &str| if is_meant(line.trim_end()) { format!("{new}\n") } else { line.to_owned() };
@@ -42,10 +38,6 @@ pub(crate) fn replace_lines(text: &str, is_meant: impl Fn(&str) -> bool, new: &s
 }
 
 /// Adds comment lines below the last comment that contains `name`, or else at the end. Existing lines are not added again.
-///
-/// # Errors
-///
-/// None; the type is that of other edits.
 pub(crate) fn add_comments(text: &str, name: &str, comments: &[&String]) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();

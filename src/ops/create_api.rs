@@ -294,9 +294,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution
     let kind = Kind::parse(&options.kind).map_err(UsageError)?;
     let mut resource =
         Resource::new(group, external::domain(&options.external, project)?, version, kind).map_err(UsageError)?;
-    if options.external.path.is_none() && options.external.domain.is_none() {
-        external::domain_of_kind(project, &mut resource);
-    }
+    external::domain_of_kind(&options.external, project, &mut resource);
     external::name(&options.external, "memcached-sdk create api --resource=false", &mut resource)?;
     if resource.external && options.resource == Some(true) {
         let problem = Problem::new("a type of another crate cannot be scaffolded in this project");

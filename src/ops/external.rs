@@ -30,7 +30,10 @@ pub(crate) fn domain(options: &ExternalOptions, project: &Project) -> Result<Opt
 }
 
 /// Sets the domain of a further version: the versions of a kind share their group, which may be outside of the project's domain.
-pub(crate) fn domain_of_kind(project: &Project, resource: &mut Resource) {
+pub(crate) fn domain_of_kind(options: &ExternalOptions, project: &Project, resource: &mut Resource) {
+    if options.path.is_some() || options.domain.is_some() {
+        return;
+    }
     let is_version = |other: &&Resource| {
         let whole = other.qualified_group();
         other.api.is_some()
