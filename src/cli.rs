@@ -499,14 +499,23 @@ pub struct CreateApiArgs {
     #[arg(long, default_value = "", hide_default_value = true)]
     pub group: String,
     /// The API version, such as v1alpha1
-    #[arg(long, required_unless_present = "from_crd")]
+    #[arg(long, required_unless_present_any = ["from_crd", "from_go"])]
     pub version: Option<String>,
     /// The kind, in PascalCase
-    #[arg(long, required_unless_present = "from_crd")]
+    #[arg(long, required_unless_present_any = ["from_crd", "from_go"])]
     pub kind: Option<String>,
     /// Write types that give the CRD in this file, or - for stdin; its names and versions are those of the CRD
     #[arg(long, value_name = "FILE", conflicts_with_all = ["external_api_path", "image"])]
     pub from_crd: Option<PathBuf>,
+    /// The CRD of --from-crd belongs to another project: write only the types, and a controller with --controller
+    #[arg(long = "external", requires = "from_crd")]
+    pub is_external: bool,
+    /// Add all kinds, controllers and webhooks of the kubebuilder project in this folder, with its markers
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "group", "version", "kind", "from_crd", "resource", "controller", "namespaced", "plural", "short_name", "external_api_path",
+        "controller_name", "image",
+    ])]
+    pub from_go: Option<PathBuf>,
     /// Write the custom resource type [default: true, for a kind of Kubernetes false; on a terminal it is asked]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub resource: Option<bool>,

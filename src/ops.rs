@@ -17,6 +17,7 @@ pub(crate) mod existing;
 pub(crate) mod external;
 pub(crate) mod fetch;
 pub(crate) mod from_crd;
+pub(crate) mod from_go;
 pub(crate) mod generate;
 pub(crate) mod git;
 pub(crate) mod helm;

@@ -30,6 +30,7 @@ pub use resource::{Controllers, Resource, ResourceApi};
 use crd_names::CrdNames;
 use manager::ManagerSource;
 use name::{ControllerName, Domain, Namespace, ProjectName};
+use parse::ProjectTool;
 use parts::ProjectParts;
 
 pub(crate) const LAYOUT: &str = "rust.memcached-sdk.dev/v1";
@@ -125,7 +126,12 @@ impl Project {
 
     /// Parses a PROJECT file.
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        parse::parse(text)
+        parse::parse(text, ProjectTool::Own)
+    }
+
+    /// Parses the PROJECT file of an operator in Go.
+    pub(crate) fn parse_of_go(text: &str) -> Result<Self, Problem> {
+        parse::parse(text, ProjectTool::Go)
     }
 
     pub(crate) fn to_yaml(&self) -> String {

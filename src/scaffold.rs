@@ -15,7 +15,7 @@ use self::rustfmt::Formatted;
 use self::template::Rendered;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::edit::cargo_toml::{self, DependencyEdit, Section};
-use crate::edit::{container, kustomization, scaffold_marker};
+use crate::edit::{container, kustomization, rust, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::project::Project;
 use crate::project::parts::{LeaderElection, ProjectSwitch};
@@ -170,6 +170,26 @@ pub(crate) fn api(draft: &mut Draft, api: &ResourceContext, body: &ApiFiles<'_>,
     marker(draft, "config/rbac/kustomization.yaml", "userroles", &roles.join("\n"))?;
     let default = RelPath::new("config/default/kustomization.yaml")?;
     draft.edit(&default, |text| kustomization::uncomment(text, "- ../crd"))?;
+    depend(draft, &API_DEPENDENCIES)?;
+    Ok(found)
+}
+
+/// Scaffolds the types of a kind of another project. `modules` lead to their file.
+pub(crate) fn external(
+    draft: &mut Draft,
+    api: &ResourceContext,
+    modules: &[String; 4],
+    types: &str,
+    force: bool,
+) -> Result<Diagnostics> {
+    let [external, group, version, kind] = modules;
+    let mut found = put(draft, template::render("external", api)?, IfExists::Skip)?;
+    let file = Rendered { path: format!("src/{}.rs", modules.join("/")), text: types.to_owned() };
+    found.extend(put(draft, vec![file], if force { IfExists::Overwrite } else { IfExists::Refuse })?);
+    draft.edit(&RelPath::new("src/lib.rs")?, |text| rust::add_module(text, external))?;
+    module(draft, &format!("src/{external}.rs"), group)?;
+    module(draft, &format!("src/{external}/{group}.rs"), version)?;
+    module(draft, &format!("src/{external}/{group}/{version}.rs"), kind)?;
     depend(draft, &API_DEPENDENCIES)?;
     Ok(found)
 }

@@ -67,9 +67,29 @@ pub struct TypesFinding {
 ///
 /// The text is not YAML, or has no single CRD with a schema.
 pub fn of_crd(path: &str, text: &str, kind: Option<&str>) -> Result<CrdTypes, Problem> {
+    of_value(&read(path, text, kind)?)
+}
+
+/// Makes types of a CRD.
+pub(crate) fn of_value(crd: &Value) -> Result<CrdTypes, Problem> {
+    resource::types(crd)
+}
+
+/// Reads the CRD in a YAML text; see [`of_crd`].
+pub(crate) fn read(path: &str, text: &str, kind: Option<&str>) -> Result<Value, Problem> {
     let documents: Vec<Value> =
         serde_yaml::from_multiple(text).map_err(|error| Problem::new(crate::yaml::invalid(path, 0, &error)))?;
-    resource::types(&chosen(path, documents, kind)?)
+    chosen(path, documents, kind)
+}
+
+/// Leaves only one version in a CRD. Returns false if the CRD does not have it.
+pub(crate) fn keep_version(crd: &mut Value, name: &str, storage: bool) -> bool {
+    let Some(versions) = crd["spec"]["versions"].as_array_mut() else { return false };
+    versions.retain(|version| version["name"] == name);
+    for version in &mut *versions {
+        version["storage"] = storage.into();
+    }
+    !versions.is_empty()
 }
 
 /// Returns the CRD of the kind among the documents.

@@ -11,10 +11,13 @@ use crate::ops::Findings;
 use crate::ops::create_api::{self, ApiQuestion, CreateApiOptions, ImageOptions, Recorded};
 use crate::ops::external::ExternalOptions;
 use crate::ops::fetch;
-use crate::ops::from_crd;
+use crate::ops::{from_crd, from_go};
 use crate::plan::Draft;
 use crate::project::Project;
 use crate::term::Term;
+
+const NEXT_OF_GO: &str = "\nNext, write the controllers and the handlers; `memcached-sdk rbac lint` shows permissions of the code in Go that the \
+                          code in Rust does not need.";
 
 pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     term.statuses(args.peers.notes());
@@ -23,9 +26,13 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
         let problem = Problem::new("the plugin `deploy-image` requires `--image`");
         return Err(UsageError(problem.help("for example `--image memcached:1.6-alpine`")).into());
     }
-    let (draft, options) = (Draft::open(&root), options(args));
+    let (mut draft, options) = (Draft::open(&root), options(args));
+    if let Some(folder) = &args.from_go {
+        let found = from_go::run(&mut draft, folder, &options)?;
+        return apply_and_fetch(draft, found, &args.write, NEXT_OF_GO, term);
+    }
     let options = match &args.from_crd {
-        Some(path) => from_crd::options(&draft, path, &options)?,
+        Some(path) => from_crd::options(&draft, path, &options, args.is_external)?,
         None => vec![options],
     };
     run_in(draft, Diagnostics::default(), options, &args.write, term)

@@ -29,6 +29,28 @@ pub fn add_module(text: &str, name: &str) -> Result<String, EditError> {
     })
 }
 
+/// Replaces the lines that `is_meant` accepts.
+pub(crate) fn replace_lines(text: &str, is_meant: impl Fn(&str) -> bool, new: &str) -> Result<String, EditError> {
+    super::keeping_line_endings(text, |text| {
+        let line = |line: &str| if is_meant(line.trim_end()) { format!("{new}\n") } else { line.to_owned() };
+        Ok(text.split_inclusive('\n').map(line).collect())
+    })
+}
+
+/// Adds comment lines below the last comment that contains `name`, or else at the end. Existing lines are not added again.
+pub(crate) fn add_comments(text: &str, name: &str, comments: &[&String]) -> Result<String, EditError> {
+    super::keeping_line_endings(text, |text| {
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let is_new = |comment: &&str| !text.lines().any(|line| line == *comment);
+        let new: String =
+            comments.iter().map(|comment| comment.as_str()).filter(is_new).flat_map(|new| [new, "\n"]).collect();
+        let last = lines.iter().rposition(|line| line.starts_with("//") && line.contains(name));
+        let (above, below) = lines.split_at(last.map_or(lines.len(), |last| last + 1));
+        let gap = if last.is_some() || new.is_empty() { "" } else { "\n" };
+        Ok(format!("{}{gap}{new}{}", above.concat(), below.concat()))
+    })
+}
+
 /// Appends a call to the chain that contains the call `after`, such as `.webhooks(`. Unchanged if the call exists.
 ///
 /// # Errors

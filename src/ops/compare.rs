@@ -91,7 +91,10 @@ pub(crate) fn run(
         return Err(UsageError(problem.help("run `memcached-sdk generate crds --compare PATH`")).into());
     }
     let shipped = read(paths)?;
-    let resolved = generate::resolve(options)?;
+    let mut resolved = generate::resolve(options)?;
+    if let Some(project) = generate::own_project(&resolved.packages.root)? {
+        resolved.choice = resolved.choice.without_foreign(manifests::foreign(&project));
+    }
     let Findings { value: mut manifests, diagnostics: mut found } =
         manifests::generate(&resolved, &Pending::default(), None, say)?;
     let refused = RefusedSubject::of(&manifests, &resolved, &found);

@@ -159,6 +159,17 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
         record_image(&mut project, &resource, deploy_image, &image.container_command);
     }
     let mut next = String::new();
+    if resource.has_local_types() && (options.types.is_some() || draft.is_imagined()) {
+        // PROJECT does not record the types, which are the author's from here on.
+        let types = options.types.as_ref().map_or("", |types| &types.text);
+        found.extend(scaffold::external(draft, &context, &resource.local_modules(), types, options.force)?);
+        found.extend(not_typed(&resource, &options));
+        next = format!(
+            "\nNext, use the type: `use {}::{};`. `memcached-sdk rbac lint --fix` adds the permissions that the code needs.",
+            resource.local_path(),
+            resource.kind_type()
+        );
+    }
     if api {
         let files = match (&deploy_image, &options.types) {
             (Some(context), _) => ApiFiles::DeployImage(context),
@@ -166,11 +177,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
             (None, None) => ApiFiles::Example,
         };
         found.extend(scaffold::api(draft, &context, &files, options.force)?);
-        for finding in options.types.iter().flat_map(|types| &types.findings) {
-            let path = if finding.path.is_empty() { "the CRD" } else { &format!("`{}`", finding.path) };
-            let message = format!("{path} in version `{}`: {}", resource.version, finding.message);
-            found.push(Diagnostic::new(Code::NotTyped, message).help("compare the generated CRD with yours"));
-        }
+        found.extend(not_typed(&resource, &options));
     }
     if api && options.types.is_none() && deploy_image.is_none() && !draft.is_imagined() {
         next = copy_version(draft, &project, &resource, options.force)?;
@@ -178,13 +185,23 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
     if controller {
         let builtin = builtin
             .map(|builtin| BuiltinContext::new(&control, builtin.module, false))
-            .or_else(|| resource.path.as_ref().map(|path| BuiltinContext::new(&control, path, true)))
+            .or_else(|| {
+                let path = resource.path.as_ref()?;
+                let context = BuiltinContext::new(&control, path, true);
+                let own = resource.has_local_types().then(|| BuiltinContext::own(&control, path));
+                Some(own.unwrap_or(context))
+            })
             // The controller of an API of the project writes conditions.
             .or_else(|| {
-                let types = options.types.as_ref().filter(|types| !types.has_conditions)?;
-                let fields = Value::Object(fields(types)).to_string();
-                Some(BuiltinContext { fields, ..BuiltinContext::own(&control) })
+                let _without_conditions = options.types.as_ref().filter(|types| !types.has_conditions)?;
+                Some(BuiltinContext::own(&control, &context.api_mod))
             });
+        let builtin = match &options.types {
+            Some(types) => {
+                builtin.map(|context| BuiltinContext { fields: Value::Object(fields(types)).to_string(), ..context })
+            }
+            None => builtin,
+        };
         external::depend(draft, &resource)?;
         let controller = match (&deploy_image, &builtin) {
             (Some(context), _) => Controller::DeployImage(context),
@@ -198,6 +215,17 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
         found.extend(manifests::manifests(draft, &project)?);
     }
     Ok(Findings { value: next, diagnostics: found })
+}
+
+/// The parts of the CRD that the types do not express.
+fn not_typed(resource: &Resource, options: &CreateApiOptions) -> Diagnostics {
+    let findings = options.types.iter().flat_map(|types| &types.findings).map(|finding| {
+        let path = if finding.path.is_empty() { "the CRD" } else { &format!("`{}`", finding.path) };
+        let message = format!("{path} in version `{}`: {}", resource.version, finding.message);
+        let found = Diagnostic::new(Code::NotTyped, message);
+        if resource.external { found } else { found.help("compare the generated CRD with yours") }
+    });
+    findings.collect()
 }
 
 /// Lets a further version of a kind begin with the types of the last one. Returns the next step.
@@ -266,6 +294,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution
     let kind = Kind::parse(&options.kind).map_err(UsageError)?;
     let mut resource =
         Resource::new(group, external::domain(&options.external, project)?, version, kind).map_err(UsageError)?;
+    external::domain_of_kind(&options.external, project, &mut resource);
     external::name(&options.external, "memcached-sdk create api --resource=false", &mut resource)?;
     if resource.external && options.resource == Some(true) {
         let problem = Problem::new("a type of another crate cannot be scaffolded in this project");
@@ -332,7 +361,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution
         None => return Ok(ApiResolution::Open(ApiQuestion::Controller)),
     };
     let usage = |message: &str, help: &str| Err(UsageError(Problem::new(message).help(help)).into());
-    if !api && !controller {
+    if !api && !controller && !resource.has_local_types() {
         return usage(
             "nothing to do: neither a resource nor a controller is requested",
             "leave out `--controller=false`",
@@ -392,7 +421,8 @@ fn short_group<'a>(
     group: &'a Group,
     options: &CreateApiOptions,
 ) -> Option<(&'a Domain, &'a str)> {
-    let domain = project.domain.as_ref().filter(|_| options.external.path.is_none())?;
+    let domain =
+        project.domain.as_ref().filter(|_| options.external.path.is_none() && options.external.domain.is_none())?;
     Some((domain, without_domain(group, domain)?))
 }
 

@@ -29,6 +29,24 @@ pub(crate) fn domain(options: &ExternalOptions, project: &Project) -> Result<Opt
     })
 }
 
+/// Sets the domain of a further version: the versions of a kind share their group, which may be outside of the project's domain.
+pub(crate) fn domain_of_kind(options: &ExternalOptions, project: &Project, resource: &mut Resource) {
+    if options.path.is_some() || options.domain.is_some() {
+        return;
+    }
+    let is_version = |other: &&Resource| {
+        let whole = other.qualified_group();
+        other.api.is_some()
+            && other.kind == resource.kind
+            && (other.group == resource.group || whole == resource.group.as_str())
+    };
+    let mut others = project.resources.iter().filter(is_version);
+    let Some(other) = others.next() else { return };
+    if project.other_versions(resource).next().is_none() && others.all(|one| one.same_group_kind(other)) {
+        (resource.group, resource.domain) = (other.group.clone(), other.domain.clone());
+    }
+}
+
 /// Sets the location of the resource's type from the flags. `command` is the beginning of a suggested command, up to the group.
 pub(crate) fn name(options: &ExternalOptions, command: &str, resource: &mut Resource) -> Result<()> {
     if let Some(path) = &options.path {

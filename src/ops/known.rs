@@ -25,7 +25,10 @@ pub(crate) fn find(project: &Project, resource: &Resource, group: &str) -> Resul
         return Ok(ExistingKind::Recorded(Box::new(entry.clone())));
     }
     let same = |entry: &&Resource| entry.version == resource.version && entry.kind == resource.kind;
-    if let Some(entry) = project.resources.iter().filter(same).find(|entry| entry.qualified_group() == group) {
+    if let Some(entry) = project.resources.iter().filter(same).find(|entry| {
+        // The domain of a kind may be another one than that of the project.
+        entry.qualified_group() == group || (!entry.core && entry.group.as_str() == group && !group.is_empty())
+    }) {
         return Ok(ExistingKind::Recorded(Box::new(entry.clone())));
     }
     let (version, kind) = (resource.version.as_str(), resource.kind.as_str());

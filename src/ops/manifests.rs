@@ -142,7 +142,7 @@ fn of_draft(draft: &Draft, project: &Project) -> Result<(ManifestOptions, Pendin
         engine: engine::EngineRequest { engine: Engine::Static, ..engine::EngineRequest::default() },
         max_desc_len: None,
         fix: Vec::new(),
-        choice: SourceChoice::default(),
+        choice: SourceChoice::default().without_foreign(foreign(project)),
         keep_going: false,
         converted: Converted::SoFar(converted(project)?),
     };
@@ -251,6 +251,12 @@ pub(crate) fn converted(project: &Project) -> Result<Conversions> {
         }
     }
     Ok(Conversions { kinds, domain: project.domain.as_ref().map(ToString::to_string) })
+}
+
+/// The kinds of other projects that PROJECT records, as `Kind.group`: their CRDs are written there.
+pub(crate) fn foreign(project: &Project) -> BTreeSet<String> {
+    let external = project.resources.iter().filter(|resource| resource.external);
+    external.map(|resource| k8s::kind_name(resource.kind.as_str(), &resource.qualified_group())).collect()
 }
 
 /// Returns the scope of the project's operator. Its namespace and name prefix come from the kustomization.

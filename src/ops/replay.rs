@@ -32,7 +32,7 @@ fn scaffold(project: &Project) -> Result<Scaffold> {
         }
     }
     for resource in &project.resources {
-        if let Some(options) = webhooks(resource)? {
+        if let Some(options) = webhooks(project, resource)? {
             let _reported_before = create_webhook::run(&mut draft, &options)?;
         }
     }
@@ -74,14 +74,14 @@ fn apis(project: &Project, resource: &Resource) -> Vec<CreateApiOptions> {
         resource: Some(api.is_some()),
         controller: Some(!names.is_empty()),
         namespaced: api.as_ref().map_or(*namespaced, |api| api.namespaced),
-        external: external(resource),
+        external: external(project, resource),
         plural: Some(plural.to_string()).filter(|_| !core),
         short_names: api.iter().flat_map(|api| &api.short_names).map(ToString::to_string).collect(),
         controller_name: names.first().copied().flatten().map(ToString::to_string),
         image: image(project, resource),
         ..CreateApiOptions::default()
     };
-    if api.is_none() && names.is_empty() {
+    if api.is_none() && names.is_empty() && !resource.has_local_types() {
         return Vec::new();
     }
     let more = names.iter().skip(1).map(|name| CreateApiOptions {
@@ -95,14 +95,12 @@ fn apis(project: &Project, resource: &Resource) -> Vec<CreateApiOptions> {
 }
 
 /// The location of a resource's type.
-fn external(resource: &Resource) -> ExternalOptions {
-    if !resource.external {
-        return ExternalOptions::default();
-    }
-    ExternalOptions {
-        path: resource.path.clone(),
-        domain: resource.domain.as_ref().map(ToString::to_string),
-        module: resource.module.clone(),
+fn external(project: &Project, resource: &Resource) -> ExternalOptions {
+    let domain = resource.domain.as_ref().map(ToString::to_string);
+    match (resource.external, resource.core || resource.domain == project.domain) {
+        (true, _) => ExternalOptions { path: resource.path.clone(), domain, module: resource.module.clone() },
+        (false, true) => ExternalOptions::default(),
+        (false, false) => ExternalOptions { domain, ..ExternalOptions::default() },
     }
 }
 
@@ -128,7 +126,7 @@ fn image(project: &Project, resource: &Resource) -> Option<ImageOptions> {
 }
 
 /// One run of `create webhook` that adds all webhooks of a resource.
-fn webhooks(resource: &Resource) -> Result<Option<CreateWebhookOptions>> {
+fn webhooks(project: &Project, resource: &Resource) -> Result<Option<CreateWebhookOptions>> {
     let ProjectWebhooks { conversion, defaulting, defaulting_path, spoke, validation, validation_path, .. } =
         ProjectWebhooks::of(resource).with_context(|| resource.display())?;
     if !(conversion || defaulting || validation) {
@@ -145,7 +143,7 @@ fn webhooks(resource: &Resource) -> Result<Option<CreateWebhookOptions>> {
         spokes: spoke,
         defaulting_path,
         validation_path,
-        external: external(resource),
+        external: external(project, resource),
         ..CreateWebhookOptions::default()
     }))
 }

@@ -11,7 +11,33 @@ use crate::yaml;
 
 const FORMAT: &str = "3";
 
-pub(super) fn parse(text: &str) -> Result<Project, Problem> {
+/// The tool that wrote a PROJECT file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProjectTool {
+    Own,
+    /// kubebuilder or operator-sdk, for an operator in Go.
+    Go,
+}
+
+impl ProjectTool {
+    fn check(self, layout: &[String], top: &ProjectFields<'_>) -> Result<(), Problem> {
+        let shown = layout.join(",");
+        match self {
+            Self::Own if layout == [LAYOUT] => Ok(()),
+            Self::Own => Err(top
+                .wrong("layout", &format!("the layout `{shown}` belongs to another tool"))
+                .help(format!("use the tool that created the project; memcached-sdk requires the layout `{LAYOUT}`"))),
+            Self::Go if layout.iter().any(|plugin| plugin.starts_with("go.kubebuilder.io/")) => Ok(()),
+            Self::Go => {
+                Err(top.wrong("layout", &format!("the layout `{shown}` is not the one of an operator in Go")).help(
+                    "pass a project that kubebuilder or operator-sdk has made, with the layout `go.kubebuilder.io/v4`",
+                ))
+            }
+        }
+    }
+}
+
+pub(super) fn parse(text: &str, tool: ProjectTool) -> Result<Project, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value: Value = serde_yaml::from_str(text).map_err(|error| {
         if let Some(problem) = conflict::problem("PROJECT", text) {
@@ -24,7 +50,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
         Value::Null => return Err(Problem::new("`PROJECT` is empty").help(RESTORE)),
         _ => return Err(Problem::new("`PROJECT` must be a YAML mapping").help(RESTORE)),
     };
-    check_format(&mut top)?;
+    check_format(&mut top, tool)?;
 
     let mut project = Project::new(top.required("projectName", ProjectName::parse)?, None);
     project.cli_version = top.string("cliVersion")?;
@@ -74,7 +100,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
 
 const RESTORE: &str = "restore the file from version control";
 
-fn check_format(top: &mut ProjectFields<'_>) -> Result<(), Problem> {
+fn check_format(top: &mut ProjectFields<'_>, tool: ProjectTool) -> Result<(), Problem> {
     let layout = match top.map.remove("layout") {
         Some(Value::String(layout)) => vec![layout],
         Some(Value::Array(list)) if list.iter().all(Value::is_string) => {
@@ -89,10 +115,8 @@ fn check_format(top: &mut ProjectFields<'_>) -> Result<(), Problem> {
         Some(_) => return Err(top.wrong("version", "it must be a string")),
         None => None,
     };
-    if !layout.is_empty() && layout != [LAYOUT] {
-        return Err(top
-            .wrong("layout", &format!("the layout `{}` belongs to another tool", layout.join(",")))
-            .help(format!("use the tool that created the project; memcached-sdk requires the layout `{LAYOUT}`")));
+    if !layout.is_empty() {
+        tool.check(&layout, top)?;
     }
     match version.as_deref() {
         Some(FORMAT) if layout.is_empty() => Err(Problem::new("`PROJECT` has no `layout`").help(RESTORE)),

@@ -193,6 +193,22 @@ impl Resource {
         ["api".to_owned()].into_iter().chain(group).chain([self.version_module(), self.kind_module()]).collect()
     }
 
+    /// The modules of the types of an external kind, if this project has them: `external`, the whole group, the version, the kind.
+    pub(crate) fn local_modules(&self) -> [String; 4] {
+        let group = ident::module(&self.qualified_group());
+        ["external".to_owned(), group, self.version_module(), self.kind_module()]
+    }
+
+    /// The Rust path of these types, as PROJECT records it: `crate::external::cert_manager_io::v1::certificate`.
+    pub(crate) fn local_path(&self) -> String {
+        format!("crate::{}", self.local_modules().join("::"))
+    }
+
+    /// Returns true for a kind of another project whose types are in this one.
+    pub(crate) fn has_local_types(&self) -> bool {
+        self.external && self.path == Some(self.local_path())
+    }
+
     /// The module path to a controller: `controller`, the group in a multi-group project, the controller.
     pub(crate) fn controller_modules(&self, multigroup: bool, name: Option<&ControllerName>) -> Vec<String> {
         let group = multigroup.then(|| self.group_module());

@@ -118,6 +118,8 @@ pub(crate) struct ResourceContext {
     pub(crate) project: ProjectContext,
     pub(crate) group: String,
     pub(crate) group_snake: String,
+    /// `cache_example_com`
+    pub(crate) external_group: String,
     /// `cache.example.com`
     pub(crate) qualified_group: String,
     pub(crate) version: String,
@@ -162,6 +164,7 @@ impl ResourceContext {
         Self {
             group: resource.group.to_string(),
             group_snake: resource.group_module(),
+            external_group: ident::module(&resource.qualified_group()),
             qualified_group: resource.qualified_group(),
             version: resource.version.to_string(),
             version_snake: resource.version_module(),
@@ -252,13 +255,13 @@ pub(crate) struct BuiltinContext {
 const BUILTIN_NAMES: [&str; 6] = ["Action", "Arc", "Context", "Manager", "Objects", "Result"];
 
 impl BuiltinContext {
-    /// For a kind of the project whose status has no conditions.
-    pub(crate) fn own(controller: &ControllerContext) -> Self {
-        let ResourceContext { api_mod, kind_type, .. } = &controller.resource;
+    /// For a kind with types in this project whose status has no conditions, or is not written here.
+    pub(crate) fn own(controller: &ControllerContext, module: &str) -> Self {
+        let kind_type = &controller.resource.kind_type;
         Self {
-            rust_use: format!("{api_mod}::{kind_type}"),
+            rust_use: format!("{module}::{kind_type}"),
             rust_type: kind_type.clone(),
-            ..Self::new(controller, api_mod, true)
+            ..Self::new(controller, module, true)
         }
     }
 
@@ -339,6 +342,9 @@ impl WebhookContext {
         let ResourceContext { qualified_group, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
         let modules: Vec<&str> = resource.api_dir.split('/').chain([kind_snake.as_str()]).collect();
         let (rust_use, rust_type) = match of.path.as_deref().filter(|_| of.core || of.external) {
+            Some(path) if of.has_local_types() => {
+                (format!("{path}::{}", resource.kind_type), resource.kind_type.clone())
+            }
             Some(path) => used(path, kind, &WEBHOOK_NAMES),
             None => (format!("{}::{}", resource.api_mod, resource.kind_type), resource.kind_type.clone()),
         };

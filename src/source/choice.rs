@@ -12,6 +12,7 @@ pub struct SourceChoice {
     kinds: Vec<Name>,
     excluded: Vec<Name>,
     external: Vec<Name>,
+    foreign: BTreeSet<String>,
 }
 
 /// `Kind` or `Kind.group`; either part may be a glob.
@@ -47,7 +48,7 @@ impl SourceChoice {
     /// Parses both lists.
     pub fn new(kinds: &[String], excluded: &[String]) -> Result<Self, Problem> {
         let names = |texts: &[String]| texts.iter().map(|text| Name::new(text)).collect::<Result<_, _>>();
-        Ok(Self { kinds: names(kinds)?, excluded: names(excluded)?, external: Vec::new() })
+        Ok(Self { kinds: names(kinds)?, excluded: names(excluded)?, ..Self::default() })
     }
 
     /// Leaves out the groups and kinds of `external` in Cargo.toml, unless `--kind` names them. [`Self::is_all`]
@@ -61,8 +62,22 @@ impl SourceChoice {
         Ok(self)
     }
 
+    /// Leaves out kinds of other projects, `Kind.group`, also if `--kind` names them.
+    #[must_use]
+    pub(crate) fn without_foreign(self, foreign: BTreeSet<String>) -> Self {
+        Self { foreign, ..self }
+    }
+
+    /// Returns true for a kind of another project.
+    pub(crate) fn is_foreign(&self, name: &str) -> bool {
+        self.foreign.contains(name)
+    }
+
     /// Returns true if the custom resource `Kind.group` is selected.
     pub fn takes(&self, name: &str) -> bool {
+        if self.is_foreign(name) {
+            return false;
+        }
         let is_in = |names: &[Name]| names.iter().any(|one| one.matches(name));
         let is_asked = if self.kinds.is_empty() { !is_in(&self.external) } else { is_in(&self.kinds) };
         is_asked && !is_in(&self.excluded)
@@ -78,10 +93,12 @@ impl SourceChoice {
         !self.kinds.is_empty()
     }
 
-    /// The first name on the command line that matches no existing custom resource.
+    /// The first name on the command line that matches no existing custom resource, or only those of other projects.
     pub fn unknown(&self, existing: &BTreeSet<String>) -> Option<&str> {
-        let mut names = self.kinds.iter().chain(&self.excluded);
-        let unknown = names.find(|name| !existing.iter().any(|other| name.matches(other)))?;
+        let is_own = |name: &&String| !self.is_foreign(name);
+        let unknown_kind = self.kinds.iter().find(|name| !existing.iter().filter(is_own).any(|one| name.matches(one)));
+        let mut excluded = self.excluded.iter();
+        let unknown = unknown_kind.or_else(|| excluded.find(|name| !existing.iter().any(|one| name.matches(one))))?;
         Some(&unknown.text)
     }
 }
@@ -131,6 +148,17 @@ mod tests {
         }
         assert!(SourceChoice::default().without(&external).unwrap().is_all());
         assert!(SourceChoice::default().without(&texts(&["[a"])).is_err());
+    }
+
+    #[test]
+    fn kinds_of_other_projects_are_never_chosen() {
+        let foreign = || BTreeSet::from(["Cert.x.io".to_owned()]);
+        for kinds in [&[] as &[&str], &["Cert"], &["*"]] {
+            let choice = SourceChoice::new(&texts(kinds), &texts(&["Cert"])).unwrap().without_foreign(foreign());
+            assert!(!choice.takes("Cert.x.io"), "{kinds:?}");
+            let unknown = choice.unknown(&foreign()).map(str::to_owned);
+            assert_eq!(unknown.as_deref(), kinds.first().copied());
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod early;
 mod edit;
 #[cfg(unix)]
 mod envtest;
+mod from_go;
 mod fuzz;
 mod generate;
 mod init;

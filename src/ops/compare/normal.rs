@@ -57,8 +57,12 @@ pub(super) fn normal(crd: &Value, max_desc_len: Option<usize>) -> Value {
             drop_if(names, key, is_empty);
         }
     }
+    let kind = spec["names"]["kind"].clone();
     let versions = spec.get_mut("versions").and_then(Value::as_array_mut);
     for version in versions.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if let Some(schema) = version.get_mut("schema").and_then(|schema| schema["openAPIV3Schema"].as_object_mut()) {
+            normal_root(schema, &kind);
+        }
         drop_if(version, "deprecated", |value| *value == false);
         for key in ["additionalPrinterColumns", "deprecationWarning", "selectableFields", "subresources"] {
             drop_if(version, key, is_empty);
@@ -74,6 +78,19 @@ pub(super) fn normal(crd: &Value, max_desc_len: Option<usize>) -> Value {
         versions.sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
     }
     crd
+}
+
+/// Drops parts of the schema of an object that are the same for every kind: kube writes a title, controller-gen the properties.
+fn normal_root(schema: &mut Map<String, Value>, kind: &Value) {
+    drop_if(schema, "title", |title| title == kind);
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return };
+    for (key, of_type) in [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")] {
+        let is_plain = |property: &Value| {
+            let Some(keywords) = property.as_object() else { return false };
+            keywords.iter().all(|(key, value)| key == "description" || (key == "type" && value == of_type))
+        };
+        drop_if(properties, key, is_plain);
+    }
 }
 
 fn normal_schema(schema: &mut Map<String, Value>) {

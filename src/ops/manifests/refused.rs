@@ -51,7 +51,8 @@ impl KnownKinds {
     pub(crate) fn check(&self, choice: &SourceChoice, found: &mut Diagnostics) -> Result<()> {
         let Some(unknown) = choice.unknown(&self.all) else { return Ok(()) };
         let problem = Problem::new(format!("custom resource `{unknown}` not found"));
-        let problem = match self.all.iter().cloned().collect::<Vec<_>>().join("`, `") {
+        let known = self.all.iter().filter(|name| !choice.is_foreign(name)).cloned();
+        let problem = match known.collect::<Vec<_>>().join("`, `") {
             names if names.is_empty() => problem.help("the package declares no custom resource"),
             names => problem.help(format!("the custom resources are `{names}`")),
         };

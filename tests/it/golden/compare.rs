@@ -39,6 +39,11 @@ fn parts_that_the_api_server_fills_in_do_not_matter() {
         ("    subresources: {}\n", ""),
         ("  - name: v1\n", "  - name: v1\n    deprecated: false\n"),
         ("          - depth\n            - fish\n", "          - fish\n            - depth\n"),
+        (
+            "        properties:\n",
+            "        properties:\n          apiVersion: {type: string, description: The version.}\n          kind: {type: string}\n          metadata: {type: object}\n",
+        ),
+        ("        title: Pond\n", ""),
         ("The depth in meters.", "The depth\n                  in meters."),
     ] {
         sandbox.file("crds/any.yml", &crd.replacen(from, to, 1));

@@ -479,9 +479,111 @@ fn a_flag_that_contradicts_the_crd_is_refused() {
         let message = run.err();
         assert!(message.contains(expected), "{message}");
     }
-    let foreign = CRD.replace("sea.example.com", "sea.example.org");
-    let message = sandbox.pipe("create api --from-crd -", &foreign).err();
-    assert!(message.contains("does not end in the domain of the project"), "{message}");
     assert_eq!(sandbox.files(), before);
     sandbox.pipe("create api --from-crd - --group=sea --kind=Boat --version=v1 --plural=boats", CRD).success();
+}
+
+#[test]
+fn a_group_outside_of_the_domain_keeps_its_own() {
+    let sandbox = Sandbox::project("");
+    sandbox.pipe("create api --from-crd -", &CRD.replace("sea.example.com", "sea.example.org")).success();
+    let project = sandbox.read("PROJECT");
+    assert_eq!(project.matches("  domain: example.org\n  group: sea\n").count(), 2, "{project}");
+    assert!(sandbox.read("config/crd/bases/sea.example.org_boats.yaml").contains("name: boats.sea.example.org"));
+    // Each command finds the kind by either name of its group, and PROJECT gives the same files again.
+    sandbox.run("create webhook --group sea --version v1 --kind Boat --defaulting").success();
+    sandbox.run("create webhook --group sea.example.org --version v1beta1 --kind Boat --defaulting").success();
+    sandbox.run("create api --group sea --version v2 --kind Boat --resource --controller=false --make=false").success();
+    assert!(sandbox.read("src/api/v2/boat.rs").contains("group = \"sea.example.org\""));
+    let types = sandbox.read("src/api/v1/boat.rs");
+    sandbox.run("edit --prometheus").success();
+    assert_eq!(sandbox.read("src/api/v1/boat.rs"), types);
+    sandbox.run("delete webhook --group sea --version v1beta1 --kind Boat").success();
+}
+
+#[test]
+fn the_first_version_in_a_project_is_the_stored_one() {
+    let versions = |sandbox: &Sandbox| -> Vec<(String, bool)> {
+        let crd = sandbox.read("config/crd/bases/sea.example.com_boats.yaml");
+        let crd: serde_json::Value = serde_yaml::from_str(&crd).unwrap();
+        let versions = crd["spec"]["versions"].as_array().unwrap().iter();
+        let of =
+            |version: &serde_json::Value| (version["name"].as_str().unwrap().to_owned(), version["storage"] == true);
+        versions.map(of).collect()
+    };
+    for (first, then) in [("v1beta1", "v1"), ("v1", "v1beta1")] {
+        let sandbox = Sandbox::project("");
+        sandbox.pipe(&format!("create api --from-crd - --version {first}"), CRD).success();
+        assert_eq!(versions(&sandbox), [(first.to_owned(), true)]);
+        sandbox.pipe(&format!("create api --from-crd - --version {then}"), CRD).success();
+        let mut both = versions(&sandbox);
+        both.sort_by_key(|(_, storage)| !storage);
+        assert_eq!(both, [(first.to_owned(), true), (then.to_owned(), false)]);
+    }
+}
+
+#[test]
+fn the_types_of_a_kind_of_another_project() {
+    let sandbox = Sandbox::project("");
+    sandbox.file("boats.yaml", &CRD.replace("sea.example.com", "sea.example.org"));
+    let create = "create api --external --from-crd boats.yaml";
+    sandbox.run(create).success().stdout(str![[r#"
+update    Cargo.toml
+update    PROJECT
+create    src/external.rs
+create    src/external/sea_example_org.rs
+create    src/external/sea_example_org/v1.rs
+create    src/external/sea_example_org/v1/boat.rs
+update    src/lib.rs
+
+"#]]);
+    snapbox::assert_data_eq!(
+        sandbox.read("PROJECT").split_once("resources:\n").unwrap().1,
+        str![[r#"
+- domain: example.org
+  external: true
+  group: sea
+  kind: Boat
+  path: crate::external::sea_example_org::v1::boat
+  version: v1
+version: "3"
+
+"#]]
+    );
+    let files = sandbox.files();
+    sandbox.run(create).success();
+    assert_eq!(sandbox.files(), files);
+    // Its CRD is written by the other project.
+    sandbox.run("generate").success();
+    assert!(!sandbox.path("config/crd").exists());
+    sandbox.run("generate crds --kind Boat").code(2).stderr(str![[r#"
+error: custom resource `Boat` not found
+help: the package declares no custom resource
+
+"#]]);
+    sandbox.run("create api --group sea --version v1 --kind Boat --resource=false --controller").success();
+    let controller = sandbox.read("src/controller/boat.rs");
+    for expected in [
+        "use crate::external::sea_example_org::v1::boat::Boat;\n",
+        "// +kubebuilder:rbac:groups=sea.example.org,resources=boats,verbs=list;watch\n",
+    ] {
+        assert!(controller.contains(expected), "{controller}");
+    }
+    sandbox.run("rbac lint").success();
+    sandbox.run("edit --prometheus").success();
+    let types = sandbox.read("src/external/sea_example_org/v1/boat.rs");
+    assert_eq!(types, files["src/external/sea_example_org/v1/boat.rs"]);
+    sandbox.run("delete api --group sea --version v1 --kind Boat --discard").success();
+    assert!(!sandbox.path("src/external").exists() && !sandbox.read("src/lib.rs").contains("external"));
+    sandbox.run(&format!("{create} --version v1beta1 --controller")).success();
+    assert!(sandbox.read("tests/boat.rs").contains("json!({\"spec\":{}})"));
+    for (flags, expected) in [
+        ("--group=land", "`--group land` contradicts"),
+        ("--version=v2", "`--version v2` contradicts"),
+        ("--external-api-path=a::b", "cannot be used with"),
+    ] {
+        let message = sandbox.run(&format!("{create} {flags}")).err();
+        assert!(message.contains(expected), "{message}");
+    }
+    assert!(sandbox.run("create api --external --group a --version v1 --kind B").err().contains("--from-crd"));
 }
