@@ -101,7 +101,7 @@ pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Resul
     let project = if output.is_usual() { project(&root)? } else { own_project(&root)? };
     let header = Header::read(options.header.as_deref(), options.year.as_deref())?;
     let resolved = match &project {
-        Some(project) => ManifestOptions { converted: Converted::All(converted(project)?), ..resolved },
+        Some(project) => resolved.in_project(project, Converted::All(converted(project)?)),
         None => resolved,
     };
     let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
@@ -173,6 +173,8 @@ pub(super) fn resolve(options: &GenerateOptions) -> Result<ManifestOptions> {
         choice,
         keep_going: options.keep_going,
         converted: Converted::Unknown,
+        external: Vec::new(),
+        keeps_role: false,
     })
 }
 
