@@ -354,9 +354,23 @@ pub struct InitArgs {
     /// The flag to overwrite files of the author.
     #[command(flatten)]
     pub overwrite: OverwriteArgs,
+    /// In an existing crate: write these files too, unless they exist
+    #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',')]
+    pub with: Vec<InitPart>,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,
+}
+
+/// The files that an existing crate gets on request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum InitPart {
+    /// Targets that generate, deploy and release.
+    Makefile,
+    /// The image of the operator, with its ignore file.
+    Dockerfile,
+    /// A workflow that compares the manifests with the source.
+    Workflows,
 }
 
 /// The flags that describe a project.

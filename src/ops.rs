@@ -1,6 +1,7 @@
 //! The work behind commands, without clap and without a terminal. An operation takes a struct of options, and returns a value
 //! with findings. The command in [`crate::command`] maps its arguments, calls the operation and reports.
 
+pub(crate) mod adopt;
 pub(crate) mod bundle;
 pub(crate) mod catalog;
 pub(crate) mod choice;

@@ -153,6 +153,11 @@ impl Project {
         format!("{}-system", self.name)
     }
 
+    /// Returns true if the crate existed before the project. Its code is the author's: the project has only manifests of it.
+    pub(crate) fn is_adopted(&self) -> bool {
+        self.manager == ManagerSource::None
+    }
+
     /// The name of the Cargo package.
     pub fn package(&self) -> String {
         ident::package(self.name.as_str())

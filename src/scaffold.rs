@@ -3,7 +3,7 @@
 //! Input: a template context, derived from PROJECT and flags. Output: files and edits in a [`Draft`], and findings.
 //! Must stay true: only this room knows the templates, and the disk is only read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use serde_json::{Map, Value};
@@ -19,6 +19,7 @@ use crate::edit::{container, kustomization, rust, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::project::Project;
 use crate::project::parts::{LeaderElection, ProjectSwitch};
+use crate::source::CargoManifest;
 use crate::yaml;
 
 pub(crate) mod context;
@@ -42,6 +43,48 @@ pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: If
     found.extend(put(draft, licenses(context)?, IfExists::Skip)?);
     Ok(found)
 }
+
+/// Scaffolds the manifests of a crate that existed before the project.
+pub(crate) fn adopted(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
+    // Once `create api` has written the root of the types, it stays: the crate declares it.
+    let root = |path: &str| path == API_ROOT && draft.is_imagined();
+    let shared = only(template::render("init", context)?, |path| OF_EVERY_OPERATOR.contains(&path) || root(path));
+    put(draft, overlay(shared, template::render("adopt", context)?), if_exists)
+}
+
+/// The module of the types.
+const API_ROOT: &str = "src/api.rs";
+
+/// A part of the scaffold that an existing crate gets on request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AdoptedPart {
+    Makefile,
+    Dockerfile,
+    Workflows,
+}
+
+/// Scaffolds parts of an existing crate. The name of its package is in the context.
+pub(crate) fn adopted_parts(draft: &mut Draft, context: &ProjectContext, parts: &BTreeSet<AdoptedPart>) -> Result<()> {
+    let of_part = |path: &str| {
+        let part = match path {
+            "Makefile" => AdoptedPart::Makefile,
+            path if path == "Dockerfile" || path == context.ignore_file => AdoptedPart::Dockerfile,
+            _ => return false,
+        };
+        parts.contains(&part)
+    };
+    let mut files = only(template::render("init", context)?, of_part);
+    if parts.contains(&AdoptedPart::Workflows) {
+        files.extend(template::render("adopt-workflows", context)?);
+    }
+    // No Rust file is written, so there is nothing to format.
+    let _unformatted = put(draft, files, IfExists::Skip)?;
+    Ok(())
+}
+
+/// The manifests of a project that do not depend on the runtime.
+const OF_EVERY_OPERATOR: [&str; 3] =
+    ["config/manager/kustomization.yaml", "config/rbac/role_binding.yaml", "config/rbac/service_account.yaml"];
 
 /// Enables the project's optional parts, which the scaffold leaves commented out.
 pub(crate) fn parts(draft: &mut Draft, project: &Project) -> Result<()> {
@@ -147,9 +190,14 @@ pub(crate) fn api(draft: &mut Draft, api: &ResourceContext, body: &ApiFiles<'_>,
         }
     }
     let mut found = put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?;
-    let roles = if force { IfExists::Overwrite } else { IfExists::Skip };
-    found.extend(put(draft, template::render("roles", api)?, roles)?);
-    found.extend(put(draft, template::render("api-lists", api)?, IfExists::Skip)?);
+    found.extend(manifests(draft, api, force)?);
+    let is_adopted = api.project.manager_source == "none";
+    let is_list = |path: &str| is_code(path) && !(is_adopted && path.starts_with("tests/"));
+    found.extend(put(draft, only(template::render("api-lists", api)?, is_list), IfExists::Skip)?);
+    if is_adopted {
+        let root = only(template::render("init", &api.project)?, |path| path == API_ROOT);
+        found.extend(put(draft, root, IfExists::Skip)?);
+    }
 
     let ResourceContext { group_snake, version_snake, kind_snake, api_dir, .. } = api;
     if api.project.multigroup {
@@ -161,16 +209,70 @@ pub(crate) fn api(draft: &mut Draft, api: &ResourceContext, body: &ApiFiles<'_>,
     }
     module(draft, &format!("src/api/{api_dir}.rs"), kind_snake)?;
 
-    let ResourceContext { kind_type, api_use, role_file_prefix, sample_file, crd_file, .. } = api;
+    if is_adopted {
+        declare_api(draft)?;
+        return Ok(found);
+    }
+    let ResourceContext { kind_type, api_use, .. } = api;
     let test = format!("{api_use}::{kind_type}::crd(),");
     marker(draft, "tests/crds.rs", "crds", &test)?;
+    depend(draft, &API_DEPENDENCIES)?;
+    Ok(found)
+}
+
+/// Declares the module `api` in a crate that was there before its project, and adds the dependencies of types.
+fn declare_api(draft: &mut Draft) -> Result<()> {
+    if draft.is_imagined() {
+        return Ok(());
+    }
+    for root in ["src/lib.rs", "src/main.rs"] {
+        let root = RelPath::new(root)?;
+        if draft.read(&root)?.is_some() {
+            draft.edit(&root, |text| rust::declare_module(text, "api"))?;
+            break;
+        }
+    }
+    let manifest = CargoManifest::of(draft.root());
+    let kube = manifest.as_ref().and_then(|manifest| manifest.dependency_on("kube").next());
+    let required = kube.and_then(|kube| kube.requirement.as_deref()).unwrap_or_default();
+    let major = required.trim_start_matches(|c: char| !c.is_ascii_digit()).split('.').next();
+    // kube uses schemars 1 since version 2.
+    let is_old = matches!(major, Some("0" | "1"));
+    let dependencies = API_DEPENDENCIES.map(|(section, dependency)| match dependency.name {
+        "schemars" if is_old => (section, DependencyEdit { version: "0.8", ..dependency }),
+        _ => (section, dependency),
+    });
+    depend(draft, &dependencies)
+}
+
+/// Scaffolds the manifests of a kind whose types exist already.
+pub(crate) fn adopted_kind(draft: &mut Draft, api: &ResourceContext) -> Result<Diagnostics> {
+    let sample = only(template::render("api", api)?, |path| !is_code(path));
+    let mut found = put(draft, sample, IfExists::Skip)?;
+    found.extend(manifests(draft, api, false)?);
+    Ok(found)
+}
+
+/// Scaffolds the roles of a kind, and the lists with its CRD and its sample.
+fn manifests(draft: &mut Draft, api: &ResourceContext, force: bool) -> Result<Diagnostics> {
+    let roles = if force { IfExists::Overwrite } else { IfExists::Skip };
+    let mut found = put(draft, template::render("roles", api)?, roles)?;
+    found.extend(put(draft, only(template::render("api-lists", api)?, |path| !is_code(path)), IfExists::Skip)?);
+    let ResourceContext { role_file_prefix, sample_file, crd_file, .. } = api;
+    if api.project.manager_source == "none" && !draft.is_imagined() {
+        list(draft, "config/crd/kustomization.yaml", &[format!("bases/{crd_file}")])?;
+        list(draft, "config/samples/kustomization.yaml", std::slice::from_ref(sample_file))?;
+        let roles = ["admin", "editor", "viewer"].map(|who| format!("{role_file_prefix}_{who}_role.yaml"));
+        list(draft, "config/rbac/kustomization.yaml", &roles)?;
+        list(draft, "config/default/kustomization.yaml", &["../crd".to_owned()])?;
+        return Ok(found);
+    }
     marker(draft, "config/crd/kustomization.yaml", "crdkustomizeresource", &format!("- bases/{crd_file}"))?;
     marker(draft, "config/samples/kustomization.yaml", "manifestskustomizesamples", &format!("- {sample_file}"))?;
     let roles: Vec<_> = ["admin", "editor", "viewer"].map(|who| format!("- {role_file_prefix}_{who}_role.yaml")).into();
     marker(draft, "config/rbac/kustomization.yaml", "userroles", &roles.join("\n"))?;
     let default = RelPath::new("config/default/kustomization.yaml")?;
     draft.edit(&default, |text| kustomization::uncomment(text, "- ../crd"))?;
-    depend(draft, &API_DEPENDENCIES)?;
     Ok(found)
 }
 
@@ -286,6 +388,10 @@ fn image_env(draft: &mut Draft, context: &DeployImageContext, force: bool) -> Re
     })
 }
 
+fn is_code(path: &str) -> bool {
+    template::is_rust(path)
+}
+
 fn is_controller(path: &str) -> bool {
     path.starts_with("src/controller/") || path.starts_with("tests/")
 }
@@ -331,6 +437,18 @@ fn put(draft: &mut Draft, files: Vec<Rendered>, if_exists: IfExists) -> Result<D
 
 fn module(draft: &mut Draft, path: &str, name: &str) -> Result<()> {
     draft.edit(&RelPath::new(path)?, |text| scaffold_marker::insert_module(text, &format!("pub mod {name};")))
+}
+
+/// Adds entries to a kustomization that need not have the markers of the scaffold. A missing one does not install the project.
+fn list(draft: &mut Draft, path: &str, entries: &[String]) -> Result<()> {
+    let path = RelPath::new(path)?;
+    if draft.read(&path)?.is_none() {
+        return Ok(());
+    }
+    for entry in entries {
+        draft.edit(&path, |text| kustomization::add_entry(text, "resources", entry))?;
+    }
+    Ok(())
 }
 
 fn marker(draft: &mut Draft, path: &str, name: &str, snippet: &str) -> Result<()> {

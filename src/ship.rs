@@ -9,3 +9,5 @@ pub(crate) mod chart;
 pub(crate) mod installer;
 mod objects;
 pub(crate) mod olm;
+
+pub(crate) use objects::manager::Image;

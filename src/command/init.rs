@@ -5,16 +5,25 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::choice;
-use super::outcome::{Outcome, apply};
-use crate::cli::{InitArgs, OverwriteArgs, ProjectArgs, peers};
-use crate::diagnostic::Diagnostics;
+use super::outcome::{Outcome, UsageError, apply};
+use crate::cli::{InitArgs, InitPart, OverwriteArgs, ProjectArgs, peers};
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::ops::Findings;
+use crate::ops::adopt::{self, AdoptOptions, AdoptedPart};
 use crate::ops::init::{self, InitOptions};
 use crate::ops::{existing, fetch};
 use crate::plan::{Draft, IfExists};
 use crate::term::Term;
 
 pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
+    if existing::is_adoptable(&args.dir)? {
+        return adopt(args, term);
+    }
     existing::refuse(&args.dir)?;
+    if !args.with.is_empty() {
+        let problem = Problem::new("`--with` is for an existing crate: a new project has all of these files");
+        return Err(UsageError(problem.help("leave it out")).into());
+    }
     say_peers(&args.project, term);
     let mut draft = Draft::open(&args.dir);
     let found = init::run(&mut draft, &options(&args.project, init::DOMAIN, &args.overwrite))?;
@@ -27,6 +36,36 @@ pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
         );
     }
     report.show(&args.write, term)
+}
+
+/// Makes a project of an existing crate.
+fn adopt(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
+    say_peers(&args.project, term);
+    let mut draft = Draft::open(&args.dir);
+    let Findings { value: next, diagnostics: found } = adopt::run(&mut draft, &adopt_options(args))?;
+    let mut report = apply(draft, found, &args.write)?;
+    report.next = next;
+    report.show(&args.write, term)
+}
+
+fn adopt_options(args: &InitArgs) -> AdoptOptions {
+    let project = &args.project;
+    let part = |part: &InitPart| match part {
+        InitPart::Makefile => AdoptedPart::Makefile,
+        InitPart::Dockerfile => AdoptedPart::Dockerfile,
+        InitPart::Workflows => AdoptedPart::Workflows,
+    };
+    AdoptOptions {
+        project_name: project.project_name.clone(),
+        domain: project.domain.clone(),
+        repo: project.repo.clone(),
+        owner: project.owner.clone(),
+        multigroup: project.multigroup,
+        namespaced: project.namespaced,
+        namespaces: project.namespaces.clone(),
+        choices: choice::of_parts(&project.parts),
+        with: args.with.iter().map(part).collect(),
+    }
 }
 
 /// Maps the flags of `init` and `new`. `domain` is the default of `--domain`.

@@ -51,6 +51,36 @@ pub(crate) fn add_comments(text: &str, name: &str, comments: &[&String]) -> Resu
     })
 }
 
+/// Declares a module after the last `mod` line, or else before the first item. Unchanged if it is declared, with any visibility.
+///
+/// # Errors
+///
+/// Fails if the file contains the module itself.
+pub(crate) fn declare_module(text: &str, name: &str) -> Result<String, EditError> {
+    super::keeping_line_endings(text, |text| {
+        let is_declared = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words.windows(2).any(|pair| pair[0] == "mod" && pair[1].trim_end_matches(';') == name)
+                && !line.trim_start().starts_with("//")
+        };
+        if let Some(line) = text.lines().find(|line| is_declared(line)) {
+            if line.trim_end().ends_with(';') {
+                return Ok(text.to_owned());
+            }
+            let problem = EditError::new(format!("the module `{name}` is written in this file"));
+            return Err(problem.help(format!("move it to a file of its own, `src/{name}.rs`")));
+        }
+        add_module(text, name).or_else(|_| {
+            let is_head = |line: &&str| {
+                let line = line.trim_start();
+                line.is_empty() || line.starts_with("//") || line.starts_with("#!")
+            };
+            let at: usize = text.split_inclusive('\n').take_while(is_head).map(str::len).sum();
+            Ok(format!("{}pub mod {name};\n\n{}", &text[..at], &text[at..]))
+        })
+    })
+}
+
 /// Appends a call to the chain that contains the call `after`, such as `.webhooks(`. Unchanged if the call exists.
 ///
 /// # Errors
@@ -131,6 +161,16 @@ mod tests {
             assert_eq!(add_module(expected, "webhook").unwrap(), expected);
         }
         assert!(add_module("fn f() {}\n", "webhook").is_err());
+        for (text, expected) in [
+            ("mod a;\nfn f() {}\n", "mod a;\npub mod api;\nfn f() {}\n"),
+            ("//! D.\n#![deny(x)]\n\nuse a::b;\n", "//! D.\n#![deny(x)]\n\npub mod api;\n\nuse a::b;\n"),
+            ("pub(crate) mod api;\r\n", "pub(crate) mod api;\r\n"),
+            ("", "pub mod api;\n\n"),
+        ] {
+            assert_eq!(declare_module(text, "api").unwrap(), expected);
+            assert_eq!(declare_module(expected, "api").unwrap(), expected);
+        }
+        assert!(declare_module("mod api {\n}\n", "api").is_err());
         let call = ".b::<T>(\"/b\")";
         for (text, expected) in [
             ("m.a(C {});\n", "m.a(C {})\n        .b::<T>(\"/b\");\n"),

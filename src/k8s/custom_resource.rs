@@ -16,6 +16,8 @@ pub struct CustomResource {
     pub root: String,
     /// The name in URLs, if it is explicit.
     pub plural: Option<String>,
+    /// Short names for kubectl.
+    pub short_names: Vec<String>,
     /// True if objects live in namespaces.
     pub namespaced: bool,
     /// The keys `schema` and `no_spec` may give the root a schema that is not derived from spec and status.
@@ -86,6 +88,7 @@ impl CustomResource {
                 "version" => self.version = value.value(),
                 "kind" => self.kind = value.value(),
                 "root" | "struct" => self.root = value.value(),
+                "shortname" => self.short_names.push(value.value()),
                 "plural" => self.plural = Some(value.value()),
                 "status" => self.status = Some(value.value()),
                 "kube_core" => self.kube_core = Some(value.value()),
@@ -112,6 +115,7 @@ mod tests {
             kind: "A".to_owned(),
             root: "R".to_owned(),
             plural: Some("as".to_owned()),
+            short_names: vec!["a".to_owned()],
             namespaced: true,
             own_schema: false,
             status: Some("x::S".to_owned()),

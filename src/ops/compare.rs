@@ -260,7 +260,7 @@ fn read(paths: &[PathBuf]) -> Result<Vec<ShippedCrd>> {
 }
 
 /// The YAML and JSON files below a folder, sorted by path, except those of build folders and hidden ones.
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let is_source = |entry: &walkdir::DirEntry| {
         let name = entry.file_name().to_string_lossy();
         entry.depth() == 0 || !(name.starts_with('.') || matches!(&*name, "target" | "node_modules"))
@@ -291,6 +291,18 @@ fn read_text(path: &Path, text: &str) -> Result<Vec<ShippedCrd>, Problem> {
         Err(_) if text.contains("{{") => parse(shown, text, &rendered(text)),
         parsed => parsed,
     }
+}
+
+/// Reads the objects in a file. A document that is not valid YAML without its template actions is left out.
+pub(crate) fn objects(path: &Path, text: &str) -> Vec<Value> {
+    let plain = if is_template(path) { rendered(text) } else { text.to_owned() };
+    let values = yaml::documents(&plain).into_iter().filter_map(|range| serde_yaml::from_str(&plain[range]).ok());
+    values.filter(|object: &Value| object["apiVersion"].is_string() && object["kind"].is_string()).collect()
+}
+
+/// Returns true for a text that a template computes.
+pub(crate) fn is_computed(text: &str) -> bool {
+    text.contains(normal::UNKNOWN) || text.contains("{{") || text.contains('$')
 }
 
 /// Returns true for a file in the `templates` of a Helm chart.

@@ -179,7 +179,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
         found.extend(scaffold::api(draft, &context, &files, options.force)?);
         found.extend(not_typed(&resource, &options));
     }
-    if api && options.types.is_none() && deploy_image.is_none() && !draft.is_imagined() {
+    if api && options.types.is_none() && deploy_image.is_none() && !draft.is_imagined() && !project.is_adopted() {
         next = copy_version(draft, &project, &resource, options.force)?;
     }
     if controller {
@@ -226,6 +226,18 @@ fn not_typed(resource: &Resource, options: &CreateApiOptions) -> Diagnostics {
         if resource.external { found } else { found.help("compare the generated CRD with yours") }
     });
     findings.collect()
+}
+
+/// Scaffolds the manifests of a kind whose types were in the crate before the project, and records it.
+pub(crate) fn adopted_kind(draft: &mut Draft, resource: &Resource) -> Result<()> {
+    let mut project = Project::recorded(draft)?;
+    let shape = resource.api.clone().unwrap_or_else(|| ResourceApi::new(resource.namespaced));
+    let storage = earlier_versions(&project, resource).next().is_none();
+    let context = ResourceContext::new(&project, resource, &shape, storage);
+    // No Rust file is written, so there is nothing to format.
+    let _unformatted = scaffold::adopted_kind(draft, &context)?;
+    project.resources.push(resource.clone());
+    draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))
 }
 
 /// Lets a further version of a kind begin with the types of the last one. Returns the next step.
@@ -356,6 +368,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution
     let has_controller = |resource: &Resource| resource.controllers != Controllers::None;
     let has_already = options.controller_name.is_none() && project.other_versions(&resource).any(has_controller);
     let controller = match options.controller {
+        _ if project.is_adopted() => without_controller(options, api)?,
         Some(wanted) => wanted,
         None if has_already => false,
         None => return Ok(ApiResolution::Open(ApiQuestion::Controller)),
@@ -383,6 +396,20 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution
         );
     }
     Ok(ApiResolution::Decided(Box::new(WantedApi { resource, builtin, api, controller })))
+}
+
+/// Decides against a controller. Fails if the options ask for one.
+fn without_controller(options: &CreateApiOptions, api: bool) -> Result<bool, UsageError> {
+    let asks = options.controller == Some(true) || options.controller_name.is_some() || options.image.is_some();
+    if asks || !api { Err(UsageError(without_runtime("a controller"))) } else { Ok(false) }
+}
+
+/// The error for a part of the scaffold that an adopted crate cannot have.
+pub(crate) fn without_runtime(part: &str) -> Problem {
+    let message = format!(
+        "{part} of the scaffold needs the runtime, which this project does not have: its crate was there before"
+    );
+    Problem::new(message).help("write it with kube, and add it where your program starts the others")
 }
 
 /// Asks for the type. A note explains that a kind of Kubernetes only gets a controller.

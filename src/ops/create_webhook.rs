@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
+use super::create_api::without_runtime;
 use super::external::{self, ExternalOptions};
 use super::known::{self, ExistingKind};
 use super::{UsageError, manifests};
@@ -47,6 +48,9 @@ pub(crate) struct CreateWebhookOptions {
 /// Adds the webhooks to the project of the draft.
 pub(crate) fn run(draft: &mut Draft, options: &CreateWebhookOptions) -> Result<Diagnostics> {
     let mut project = Project::recorded(draft)?;
+    if project.is_adopted() {
+        return Err(UsageError(without_runtime("a webhook")).into());
+    }
     let mut resource = wanted(&project, options)?;
     let requested = requested(&project, &resource, options)?;
     let before = project.find(&resource).map(ProjectWebhooks::of).transpose()?.unwrap_or_default();

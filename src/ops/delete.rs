@@ -45,6 +45,15 @@ pub(crate) struct DeleteOptions {
 pub(crate) fn run(draft: &mut Draft, options: &DeleteOptions) -> Result<Findings<String>> {
     let recorded = Project::recorded(draft)?;
     let resource = find(&recorded, options)?;
+    if let Some(path) = resource.path.as_ref().filter(|_| recorded.is_adopted()) {
+        let problem =
+            Problem::new(format!("the types of `{}` were in the crate before the project", resource.display()));
+        return Err(problem
+            .help(format!(
+                "delete them in `{path}`, and run `memcached-sdk init` again: it updates PROJECT and config/"
+            ))
+            .into());
+    }
     let mut project = recorded.clone();
     match &options.deletion {
         Deletion::Api => delete_api(draft, &mut project, &resource)?,

@@ -154,7 +154,9 @@ fn project(root: &Path) -> Vec<Checkup> {
     };
     checks.push(Checkup::of("project", Health::Warning, version(&project)));
     checks.push(Checkup::of("releases", Health::Warning, releases(root)));
-    checks.push(Checkup::of("controllers", Health::Warning, controllers(root, &project)));
+    if !project.is_adopted() {
+        checks.push(Checkup::of("controllers", Health::Warning, controllers(root, &project)));
+    }
     checks.extend(manifests(root, &project));
     checks
 }

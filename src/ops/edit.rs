@@ -11,7 +11,7 @@ use similar::TextDiff;
 use super::choice::Choice;
 use super::replay::{Scaffold, replay};
 use super::{Findings, UsageError, init, manifests, rename};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit::merge::{ConflictChoice, MergeConflict, Merged, marked, merge, without};
 use crate::parallel;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
@@ -96,6 +96,7 @@ pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Findings<S
     for choice in &options.choices {
         choice.apply_to(&mut wanted);
     }
+    refuse_for_adopted(&recorded, options)?;
     let after = replay(&wanted)?;
     if wanted != project {
         found.extend(apply_difference(draft, &replay(&project)?, &after, rules)?);
@@ -121,6 +122,25 @@ pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Findings<S
         found.extend(manifests::manifests(draft, &wanted)?);
     }
     Ok(Findings { value: next, diagnostics: found })
+}
+
+/// Refuses a choice about the runtime, in a project without it; and a project without it that had it.
+fn refuse_for_adopted(project: &Project, options: &EditOptions) -> Result<()> {
+    let is_of_code = |choice: &&Choice| match choice {
+        Choice::Scope(_) | Choice::Owner(_) | Choice::License(_) => false,
+        Choice::Manager(source) => (*source == ManagerSource::None) != project.is_adopted(),
+        Choice::CertMode(_) | Choice::LeaderElection(_) | Choice::Switch(..) => project.is_adopted(),
+    };
+    let Some(choice) = options.choices.iter().find(is_of_code) else { return Ok(()) };
+    let flag = choice.flag();
+    let problem = if project.is_adopted() {
+        Problem::new(format!(
+            "`{flag}` is about the runtime, which this project does not have: its crate was there before"
+        ))
+    } else {
+        Problem::new(format!("`{flag}` is for a crate that was there before its project"))
+    };
+    Err(UsageError(problem.help("leave it out")).into())
 }
 
 /// The project with the domain and the repository of the options.

@@ -10,7 +10,7 @@ use self::record::Record;
 use super::elsewhere::elsewhere;
 use super::manifests::output::{self, Destination, Header, Output};
 use super::manifests::{
-    ManifestOptions, Manifests, RefusedSubject, WantedManifests, converted, foreign, generate, read_all, samples, scope,
+    ManifestOptions, Manifests, RefusedSubject, WantedManifests, converted, generate, read_all, samples, scope,
 };
 use super::{Findings, UsageError};
 use crate::crd::conversion::Converted;
@@ -101,11 +101,7 @@ pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Resul
     let project = if output.is_usual() { project(&root)? } else { own_project(&root)? };
     let header = Header::read(options.header.as_deref(), options.year.as_deref())?;
     let resolved = match &project {
-        Some(project) => ManifestOptions {
-            converted: Converted::All(converted(project)?),
-            choice: resolved.choice.without_foreign(foreign(project)),
-            ..resolved
-        },
+        Some(project) => resolved.in_project(project, Converted::All(converted(project)?)),
         None => resolved,
     };
     let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
@@ -177,6 +173,7 @@ pub(super) fn resolve(options: &GenerateOptions) -> Result<ManifestOptions> {
         choice,
         keep_going: options.keep_going,
         converted: Converted::Unknown,
+        keeps_role: false,
     })
 }
 

@@ -47,6 +47,11 @@ pub(crate) struct InitOptions {
 pub(crate) fn run(draft: &mut Draft, options: &InitOptions) -> Result<Diagnostics> {
     let if_exists = options.if_exists;
     let mut project = project(draft.root(), options)?;
+    if project.is_adopted() {
+        let problem =
+            Problem::new("`--manager none` is for a crate that exists: the code of a new project uses the runtime");
+        return Err(UsageError(problem.help("leave `--manager` out")).into());
+    }
     project.workspace = workspace(draft.root(), &project.manager)?;
     scaffold::manager::check(draft.root(), &project.manager)?;
     if options.check_toolchain {
@@ -101,8 +106,14 @@ fn workspace(root: &Path, source: &ManagerSource) -> Result<Option<String>> {
 
 /// Plans the files that belong to the user after scaffolding, and PROJECT.
 pub(crate) fn scaffold(draft: &mut Draft, project: &Project, if_exists: IfExists) -> Result<Diagnostics> {
-    let found = scaffold::project(draft, &ProjectContext::new(project), if_exists)?;
-    scaffold::parts(draft, project)?;
+    let context = ProjectContext::new(project);
+    let found = if project.is_adopted() {
+        scaffold::adopted(draft, &context, if_exists)?
+    } else {
+        let found = scaffold::project(draft, &context, if_exists)?;
+        scaffold::parts(draft, project)?;
+        found
+    };
     draft.scaffold(RelPath::new(RECORD)?, project.to_yaml(), if_exists);
     Ok(found)
 }

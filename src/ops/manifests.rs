@@ -24,7 +24,7 @@ use crate::api;
 use crate::crd::Crd;
 use crate::crd::conversion::{Conversions, Converted};
 use crate::crd::fix::Fixable;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, Severity};
 use crate::engine::{self, Engine};
 use crate::k8s::{self, CustomResource};
 use crate::plan::{Draft, RelPath};
@@ -63,6 +63,16 @@ pub(crate) struct ManifestOptions {
     /// Keeps the manifests that have no error, although others have one.
     pub(crate) keep_going: bool,
     pub(crate) converted: Converted,
+    /// Keeps the role if the source has no marker. The role is then handwritten, or derived from the code.
+    pub(crate) keeps_role: bool,
+}
+
+impl ManifestOptions {
+    /// Sets the options that depend on the project.
+    pub(crate) fn in_project(self, project: &Project, converted: Converted) -> Self {
+        let choice = self.choice.clone().without_foreign(foreign(project));
+        Self { converted, choice, keeps_role: project.is_adopted(), ..self }
+    }
 }
 
 /// The generated manifests.
@@ -100,6 +110,17 @@ pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     // The lock file of a new project is made afterwards, of releases that its manifest asks for.
     let kept = found.iter().filter(|found| !matches!(found.code, Code::NewRelease | Code::NoLock)).cloned();
     found = kept.chain(new).collect();
+    if project.is_adopted()
+        && let Some(error) = found.iter().find(|found| found.code.severity() == Severity::Error).cloned()
+    {
+        // The code that was there may have errors that this command is not about.
+        manifests.crds = None;
+        manifests.roles.documents = None;
+        manifests.webhooks.documents = None;
+        let message = format!("the manifests are not written: {}", error.message);
+        found = found.iter().filter(|found| found.code.severity() != Severity::Error).cloned().collect();
+        found.push(Diagnostic::new(Code::NotGenerated, message).at(error.origin).help("run `memcached-sdk generate`"));
+    }
     let output = Output::usual(draft.root());
     let written = output.write(&manifests, &Header::default(), Some(project), draft)?.report(&mut found);
     found.extend(written.kept);
@@ -129,7 +150,7 @@ pub(crate) fn is_stored(draft: &Draft, project: &Project, resource: &Resource) -
 }
 
 /// The options of `generate` without flags, and the files of the draft.
-fn of_draft(draft: &Draft, project: &Project) -> Result<(ManifestOptions, Pending)> {
+pub(crate) fn of_draft(draft: &Draft, project: &Project) -> Result<(ManifestOptions, Pending)> {
     let root = draft.root().to_path_buf();
     let member = Member { name: project.name.to_string(), dir: root.clone(), features: [].into() };
     let options = ManifestOptions {
@@ -142,11 +163,12 @@ fn of_draft(draft: &Draft, project: &Project) -> Result<(ManifestOptions, Pendin
         engine: engine::EngineRequest { engine: Engine::Static, ..engine::EngineRequest::default() },
         max_desc_len: None,
         fix: Vec::new(),
-        choice: SourceChoice::default().without_foreign(foreign(project)),
+        choice: SourceChoice::default(),
         keep_going: false,
-        converted: Converted::SoFar(converted(project)?),
+        converted: Converted::Unknown,
+        keeps_role: false,
     };
-    Ok((options, pending(draft)?))
+    Ok((options.in_project(project, Converted::SoFar(converted(project)?)), pending(draft)?))
 }
 
 /// The files of the draft, which are not written yet.

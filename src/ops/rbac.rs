@@ -16,6 +16,7 @@ use super::manifests::{cluster_wide, scope};
 use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
 use crate::k8s;
 use crate::plan::Draft;
+use crate::project::Project;
 use crate::rbac::allow::{self, Allow};
 use crate::rbac::check;
 use crate::rbac::declared::RoleManifests;
@@ -61,6 +62,8 @@ pub(crate) struct RbacSource {
     pub(crate) root: PathBuf,
     /// There is a PROJECT file.
     pub(crate) is_project: bool,
+    /// The role without markers is handwritten, or derived from the code.
+    pub(crate) keeps_role: bool,
     /// The namespaces in which the operator works.
     pub(crate) home: OperatorScope,
     /// The manager can elect a leader for life.
@@ -92,6 +95,7 @@ impl RbacSource {
         let mut code = Self {
             root: std::path::absolute(&packages.root)?,
             is_project: project.is_some(),
+            keeps_role: project.as_ref().is_some_and(Project::is_adopted),
             home,
             leader_for_life: false,
             usages: Vec::new(),
@@ -179,6 +183,11 @@ impl RbacSource {
                 None => self.found.push(diagnostic.clone()),
             }
         }
+    }
+
+    /// Returns true if the role of the project declares the permissions, since no marker does.
+    pub(crate) fn has_role_only(&self) -> bool {
+        self.keeps_role && self.markers.is_empty()
     }
 
     /// Keeps only the calls in these files and folders; all, if there are none.

@@ -82,6 +82,11 @@ pub(crate) fn project(draft: &mut Draft, name: &str, generate: bool) -> Result<F
 
 /// Makes the project of the draft one with other names, with the same resources in the same order.
 pub(crate) fn apply(draft: &mut Draft, recorded: &Project, wanted: &Project) -> Result<Diagnostics> {
+    if recorded.is_adopted() {
+        let problem =
+            Problem::new("the code of this project was there before, and does not follow the names of PROJECT");
+        return Err(problem.help("rename the kind in the source, and run `memcached-sdk init` again").into());
+    }
     let [before, after] = [replay(recorded)?, replay(wanted)?];
     let moves = moved::moves(recorded, wanted, &before, &after)?;
     let mut found = taken_names(draft, &moves, &before)?;

@@ -27,11 +27,15 @@ fn scaffold(project: &Project) -> Result<Scaffold> {
     bare.plugins.remove(DEPLOY_IMAGE);
     let _reported_before = init::scaffold(&mut draft, &bare, IfExists::Overwrite)?;
     for resource in &project.resources {
+        if resource.is_adopted() {
+            create_api::adopted_kind(&mut draft, resource)?;
+            continue;
+        }
         for options in apis(project, resource) {
             let _reported_before = create_api::run(&mut draft, &options)?;
         }
     }
-    for resource in &project.resources {
+    for resource in project.resources.iter().filter(|_| !project.is_adopted()) {
         if let Some(options) = webhooks(project, resource)? {
             let _reported_before = create_webhook::run(&mut draft, &options)?;
         }

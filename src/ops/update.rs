@@ -56,7 +56,7 @@ pub(crate) fn run(draft: &mut Draft, options: UpdateOptions) -> Result<Findings<
             })?;
             Diagnostics::default()
         }
-        ManagerSource::Git { .. } | ManagerSource::Path(_) => Diagnostics::default(),
+        ManagerSource::Git { .. } | ManagerSource::Path(_) | ManagerSource::None => Diagnostics::default(),
     });
     if wanted != project {
         draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;

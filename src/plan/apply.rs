@@ -281,7 +281,8 @@ impl Writer<'_> {
             targets.iter().filter(|t| t.change.kind.differs()).partition(|t| t.change.path.as_str() == RECORD);
         let command = command.filter(|_| self.root.exists);
         let record = command.and_then(|command| {
-            let store = Store::find(&self.root.path)?;
+            let store = Store::find(&self.root.path);
+            let store = store.or_else(|| Store::of_crate(&self.root.path).filter(|_| !records.is_empty()))?;
             Some((UndoRecord::new(command, files.iter().chain(&records)), store))
         });
         if records.is_empty() && files.is_empty() {

@@ -20,19 +20,22 @@ pub enum ManagerSource {
     },
     /// A folder that this tool does not write, relative to the project, with `/`.
     Path(String),
+    /// No runtime: the crate existed before the project, and starts its controllers itself.
+    None,
 }
 
 impl ManagerSource {
     /// The source for new projects: a copy until the package is on crates.io.
     pub const DEFAULT: Self = Self::Vendored;
 
-    /// Parses `vendored`, `registry`, `git=URL[#REV]` or `path=DIR`.
+    /// Parses `vendored`, `registry`, `git=URL[#REV]`, `path=DIR` or `none`.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         let is_plain =
             |text: &str| !text.is_empty() && !text.contains(['"', '\\', '\'']) && !text.chars().any(char::is_control);
         match text.split_once('=') {
             None if text == "vendored" => Ok(Self::Vendored),
             None if text == "registry" => Ok(Self::Registry),
+            None if text == "none" => Ok(Self::None),
             Some(("git", url)) if is_plain(url) => Ok(match url.split_once('#') {
                 Some((url, rev)) if !rev.is_empty() => Self::Git { url: url.to_owned(), rev: Some(rev.to_owned()) },
                 _ => Self::Git { url: url.trim_end_matches('#').to_owned(), rev: None },
@@ -53,6 +56,7 @@ impl ManagerSource {
             Self::Registry => "registry",
             Self::Git { .. } => "git",
             Self::Path(_) => "path",
+            Self::None => "none",
         }
     }
 
@@ -64,6 +68,7 @@ impl ManagerSource {
             Self::Git { url, rev: None } => format!("git = \"{url}\""),
             Self::Git { url, rev: Some(rev) } => format!("git = \"{url}\", rev = \"{rev}\""),
             Self::Path(dir) => format!("path = \"{dir}\""),
+            Self::None => String::new(),
         }
     }
 }
@@ -76,6 +81,7 @@ impl fmt::Display for ManagerSource {
             Self::Git { url, rev: None } => write!(f, "git={url}"),
             Self::Git { url, rev: Some(rev) } => write!(f, "git={url}#{rev}"),
             Self::Path(dir) => write!(f, "path={dir}"),
+            Self::None => f.write_str("none"),
         }
     }
 }
@@ -106,6 +112,7 @@ mod tests {
         for (text, shown) in [
             ("vendored", "vendored"),
             ("registry", "registry"),
+            ("none", "none"),
             ("git=https://example.com/sdk", "git=https://example.com/sdk"),
             ("git=https://example.com/sdk#v1.0.0", "git=https://example.com/sdk#v1.0.0"),
             ("git=https://example.com/sdk#", "git=https://example.com/sdk"),

@@ -143,6 +143,11 @@ impl Resource {
         }
     }
 
+    /// Returns true for a kind whose types were in the crate before the project.
+    pub(crate) fn is_adopted(&self) -> bool {
+        self.api.is_some() && self.path.is_some() && !self.external
+    }
+
     pub(crate) fn same_gvk(&self, other: &Resource) -> bool {
         self.version == other.version && self.same_group_kind(other)
     }

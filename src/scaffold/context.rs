@@ -17,6 +17,8 @@ pub(crate) struct ProjectContext {
     pub(crate) project_name: String,
     /// `memcached-operator`: the Cargo package and the binary. Differs from the project name if Cargo rejects it.
     pub(crate) package_name: String,
+    /// The name of the program: that of the package, except in some crates that existed before their project.
+    pub(crate) program_name: String,
     /// `memcached_operator`: the crate in `use`.
     pub(crate) crate_name: String,
     pub(crate) domain: String,
@@ -43,7 +45,7 @@ pub(crate) struct ProjectContext {
     pub(crate) cli_version: String,
     /// The keys of the dependency on the runtime: `path = "manager"`.
     pub(crate) manager_dependency: String,
-    /// `vendored`, `registry`, `git` or `path`.
+    /// `vendored`, `registry`, `git`, `path` or `none`.
     pub(crate) manager_source: &'static str,
     /// The folder of the runtime in the build context of the image.
     pub(crate) manager_inside: String,
@@ -64,13 +66,14 @@ impl ProjectContext {
         let manager = match &project.manager {
             ManagerSource::Vendored => "manager",
             ManagerSource::Path(dir) => dir.as_str(),
-            ManagerSource::Registry | ManagerSource::Git { .. } => "",
+            ManagerSource::Registry | ManagerSource::Git { .. } | ManagerSource::None => "",
         };
         let target = manager.strip_prefix(&workspace).filter(|rest| rest.starts_with("../"));
         let (manager_inside, manager_outside) = if target.is_some() { ("", manager) } else { (manager, "") };
         Self {
             project_name: project.name.to_string(),
             crate_name: ident::crate_name(&package_name),
+            program_name: package_name.clone(),
             package_name,
             domain: project.domain.as_ref().map(ToString::to_string).unwrap_or_default(),
             repo: project.repo.clone().unwrap_or_default(),

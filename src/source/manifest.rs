@@ -252,6 +252,16 @@ impl CargoManifest {
         versions
     }
 
+    /// The program that `cargo run` starts, or else the first declared one. `None` if no target has a name of its own.
+    pub(crate) fn default_program(&self) -> Option<String> {
+        let document = Document::parse(self.origin.text.to_string()).ok()?;
+        let root = document.as_item();
+        let default = get(root, &["package", "default-run"]).and_then(Item::as_str);
+        let mut declared = get(root, &["bin"]).and_then(Item::as_array_of_tables).into_iter().flatten();
+        let first = || declared.next()?.get("name")?.as_str();
+        default.or_else(first).map(str::to_owned)
+    }
+
     /// Returns true if `Cargo.lock` exists and lacks a dependency of the package in `dir`. False if nothing can be
     /// read.
     pub fn is_ahead_of_its_lock(dir: &Path) -> bool {

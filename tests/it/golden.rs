@@ -1,5 +1,6 @@
 //! Golden tests: commands and their complete output. No cluster, no build of a generated project.
 
+pub(crate) mod adopt;
 pub(crate) mod answers;
 mod any_project;
 mod bad_input;

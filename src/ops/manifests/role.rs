@@ -59,7 +59,7 @@ impl RoleStep {
             markers = confined.report(&mut diagnostics);
         }
         // An empty role is useless, and an existing role may be handwritten.
-        let unmarked = markers.is_empty() && scope.is_none() && !doubtful;
+        let unmarked = markers.is_empty() && (scope.is_none() || options.keeps_role) && !doubtful;
         let how = Roles { default_name: &options.role_name, fold: options.fold };
         let documents = (!unmarked).then(|| role::documents(&markers, &how));
         let value = OperatorRoles { documents, unmarked, name: options.role_name.clone(), scope, doubtful };

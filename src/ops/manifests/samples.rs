@@ -52,7 +52,7 @@ fn files(draft: &Draft) -> BTreeSet<RelPath> {
 }
 
 /// Returns the text with the required fields in each empty spec.
-fn filled(crds: &[Crd], text: &str) -> String {
+pub(crate) fn filled(crds: &[Crd], text: &str) -> String {
     let mut filled = text.to_owned();
     // Backwards, so that earlier ranges stay valid.
     for range in yaml::documents(text).into_iter().rev() {

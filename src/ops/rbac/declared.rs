@@ -13,9 +13,12 @@ use crate::rbac::role::ROLE;
 use crate::rbac::{Permission, RbacTarget, RequestScope};
 
 /// The operator among the subjects that files bind roles to.
+#[derive(PartialEq, Eq)]
 pub(super) enum BoundOperator {
     /// The only one.
     Only,
+    /// The operator of the project, also if its source has no markers.
+    Role,
     /// This `ServiceAccount`, `NAME` or `NAMESPACE/NAME`: there have to be bindings for it.
     Named(String),
     /// This one; where the files bind nothing, all roles are its own.
@@ -39,7 +42,7 @@ impl DeclaredRoles {
         if !files.is_empty() {
             let mut manifests = RoleManifests::of_files(&code.root, files)?;
             match operator {
-                BoundOperator::Only => manifests.choose(None)?,
+                BoundOperator::Only | BoundOperator::Role => manifests.choose(None)?,
                 BoundOperator::Named(account) => manifests.choose(Some(account))?,
                 BoundOperator::User(account) if manifests.has_bindings() => manifests.choose(Some(account))?,
                 BoundOperator::User(_) => {}
@@ -62,13 +65,22 @@ impl DeclaredRoles {
         let confined = scope.confined_to.unwrap_or_default();
         let home =
             Home { namespace: Some(scope.own), confined, cluster_wide: scope.cluster_wide, works_everywhere: false };
+        let by_role = *operator == BoundOperator::Role && code.has_role_only();
         let manifests = RoleManifests::of_project(&code.root)?;
         let names = code.markers.iter().map(|marker| marker.role_name.as_str()).filter(|name| !name.is_empty());
         let names: BTreeSet<&str> = names.chain([ROLE]).collect();
         let prefixed = names.iter().map(|name| format!("{}{name}", scope.prefix));
-        let generated: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).chain(prefixed).collect();
+        let mut generated: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).chain(prefixed).collect();
+        if by_role {
+            generated.clear();
+        }
         let mut grants = manifests.of_markers(&markers, &home);
         grants.extend(manifests.grants(&home, &generated));
+        let elsewhere = PathBuf::from("config/namespaces/role.yaml");
+        if by_role && code.root.join(&elsewhere).is_file() {
+            let roles = RoleManifests::of_files(&code.root, &[code.root.join(elsewhere)])?;
+            grants.extend(roles.grants(&home, &BTreeSet::new()));
+        }
         let allows = allows(&grants);
         let mut optional = if code.leader_for_life { leader_for_life(&manifests) } else { Vec::new() };
         if manifests.has_flag(KEEPS) {

@@ -55,7 +55,10 @@ pub(crate) fn run(options: &LintOptions) -> Result<Findings<Linted>> {
         return Ok(Findings { value: linted, diagnostics: found });
     }
     let files = &options.source.manifests;
-    let operator = options.service_account.clone().map_or(BoundOperator::Only, BoundOperator::Named);
+    // `--fix` writes markers, which replace the role.
+    let of_project = if options.fix { BoundOperator::Only } else { BoundOperator::Role };
+    let operator = options.service_account.clone().map_or(of_project, BoundOperator::Named);
+    let by_role = !files.is_empty() || (!options.fix && code.has_role_only());
     let declared = DeclaredRoles::read(&code, files, &operator)?;
     code.allows.extend(declared.allows);
     let comparison = RoleComparison {
@@ -66,7 +69,7 @@ pub(crate) fn run(options: &LintOptions) -> Result<Findings<Linted>> {
         waived: &declared.waived,
         served: &code.served,
         home: &declared.home,
-        by_hand: !files.is_empty(),
+        by_hand: by_role,
     };
     let wanted = code.wanted(&options.paths)?;
     let mut missing = comparison.missing(&wanted);

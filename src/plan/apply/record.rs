@@ -84,11 +84,17 @@ pub(super) struct Store {
 impl Store {
     /// The store of the project in a folder; `None` if the folder has no project.
     pub(super) fn find(root: &Path) -> Option<Self> {
-        if !root.join(RECORD).is_file() {
-            return None;
-        }
+        root.join(RECORD).is_file().then(|| Self::below(root))
+    }
+
+    /// The store of the project that a crate in a folder becomes; `None` if the folder has no crate.
+    pub(super) fn of_crate(root: &Path) -> Option<Self> {
+        root.join("Cargo.toml").is_file().then(|| Self::below(root))
+    }
+
+    fn below(root: &Path) -> Self {
         let folder = git_folder(root).unwrap_or_else(|| root.join("target").join("memcached-sdk"));
-        Some(Self { folder })
+        Self { folder }
     }
 
     pub(super) fn last(&self) -> PathBuf {

@@ -244,8 +244,8 @@ fn a_folder_on_the_way_that_is_a_file() {
     assert_eq!(sandbox.files().len(), 1);
 }
 
-/// `init` never replaces sources outside a project, with any flags. The message lists the commands that work in an
-/// existing operator.
+/// `init` and `new` never replace sources outside a project, with any flags. Of an operator `init` makes a project, see
+/// [`super::adopt`].
 #[test]
 fn a_crate_that_exists_is_not_taken_over() {
     const KUBE: &str = "[package]\nname = \"pond\"\nversion = \"0.1.0\"\n\n[dependencies]\nkube = \"3\"\n";
@@ -271,6 +271,9 @@ fn a_crate_that_exists_is_not_taken_over() {
     ] {
         for flags in ["", "--force", "--check", "--dry-run"] {
             for command in ["init pond", "new pond"] {
+                if works && command.starts_with("init") {
+                    continue;
+                }
                 let sandbox = Sandbox::new();
                 for (path, text) in files {
                     sandbox.file(&format!("pond/{path}"), text);
@@ -278,8 +281,7 @@ fn a_crate_that_exists_is_not_taken_over() {
                 let before = sandbox.files();
                 let message = sandbox.run(&format!("{command} {OFFLINE} {flags}")).code(1).err();
                 assert!(message.contains(said) && message.contains(new), "{command} {flags}: {message}");
-                let named = ["generate`", "rbac derive`", "rbac lint --fix`", "generate helm", "generate bundle"];
-                assert!(named.iter().all(|command| message.contains(command) == works), "{message}");
+                assert_eq!(message.contains("run `memcached-sdk init` in it"), works, "{message}");
                 assert!(!message.contains("overwrite"), "{message}");
                 assert_eq!(sandbox.files(), before);
             }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::golden::adopt;
 use crate::sandbox::{OFFLINE, Sandbox, files};
 
 const CREATE: &str = "create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6-alpine";
@@ -68,6 +69,32 @@ fn create_api_aborted_at_every_file_operation() {
     // Each new file takes at least two operations: stage and rename.
     let new = after.len() - before.len();
     assert!(interrupted >= 2 * new, "{interrupted} operations for {new} new files");
+}
+
+/// `init` in an existing crate is not one rename of a new folder.
+#[test]
+fn init_in_a_crate_aborted_at_every_file_operation() {
+    let sandbox = Sandbox::new();
+    adopt::crate_in(&sandbox, "");
+    sandbox.lock();
+    let before = sandbox.files();
+    sandbox.run("init").success();
+    let after = sandbox.files();
+    for operation in 1.. {
+        restore(&sandbox, &before);
+        let mut command = sandbox.command("init");
+        command.env(ABORT, operation.to_string()).stderr(Stdio::null()).stdout(Stdio::null());
+        if command.status().unwrap().success() {
+            assert!(operation > 2 * (after.len() - before.len()));
+            break;
+        }
+        let left = sandbox.files();
+        assert!(!left.contains_key("PROJECT") || left == after, "PROJECT is not the last file");
+        sandbox.run("init").success();
+        assert_eq!(sandbox.files(), after, "aborted at operation {operation}");
+        sandbox.run("undo").success();
+        assert_eq!(sandbox.files(), before, "undone after an abort at operation {operation}");
+    }
 }
 
 #[test]

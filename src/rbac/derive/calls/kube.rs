@@ -14,6 +14,7 @@ use super::super::table::{self, CallAnswer, KubeCall, Sub};
 use super::super::types::{Reach, Ty};
 use super::CallSite;
 use crate::rbac::RequestScope;
+use crate::source::ItemRef;
 use crate::source::macros::words;
 
 impl FunctionReader<'_> {
@@ -233,15 +234,21 @@ impl FunctionReader<'_> {
 
     /// Returns true if a value is or holds a client, an `Api` or what is made from one, in its own fields as well.
     pub(super) fn holds_client(&mut self, ty: &Ty) -> bool {
+        self.holds_client_beside(ty, &mut BTreeSet::new())
+    }
+
+    /// Like [`Self::holds_client`]. A type may hold itself, so the fields of each type in `seen` are left out.
+    fn holds_client_beside(&mut self, ty: &Ty, seen: &mut BTreeSet<ItemRef>) -> bool {
         match self.resolve(ty) {
             Ty::Api(_, reach) => !(reach.len() == 1 && reach.contains(&Reach::Elsewhere)),
             Ty::Foreign(ForeignType::Kube(Kube::Controller | Kube::Entry | Kube::Recorder), _) => true,
             client if self.is_client(&client) => true,
             Ty::Item(item, parts) => {
-                self.types.declared_parts(item).iter().chain(&parts).any(|part| self.holds_client(part))
+                let fields = if seen.insert(item) { self.types.declared_parts(item) } else { Vec::new() };
+                fields.iter().chain(&parts).any(|part| self.holds_client_beside(part, seen))
             }
-            Ty::Foreign(_, parts) | Ty::Tuple(parts) => parts.iter().any(|part| self.holds_client(part)),
-            Ty::Many(part) | Ty::Map(part) => self.holds_client(&part),
+            Ty::Foreign(_, parts) | Ty::Tuple(parts) => parts.iter().any(|part| self.holds_client_beside(part, seen)),
+            Ty::Many(part) | Ty::Map(part) => self.holds_client_beside(&part, seen),
             _ => false,
         }
     }

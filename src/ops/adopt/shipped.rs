@@ -1,0 +1,157 @@
+//! The manifests that the repository has already, in kustomizations, charts and other folders.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::ops::compare;
+use crate::plan::RelPath;
+use crate::source::relative;
+
+/// A folder with manifests.
+#[derive(Default)]
+struct ShippedFolder {
+    is_chart: bool,
+    is_kustomization: bool,
+    /// The kinds of its objects.
+    kinds: BTreeSet<String>,
+}
+
+/// The manifests below the root of the repository.
+pub(super) struct ShippedManifests {
+    folders: BTreeMap<String, ShippedFolder>,
+    /// The image that all Deployments have.
+    pub(super) image: Option<String>,
+    /// The file of the image.
+    image_from: String,
+}
+
+impl ShippedManifests {
+    /// Reads the YAML files of the workspace, except those that are planned.
+    pub(super) fn read(root: &Path, workspace: &Path, planned: &BTreeMap<RelPath, String>) -> Result<Self> {
+        let mut shipped = Self { folders: BTreeMap::new(), image: None, image_from: String::new() };
+        let inside = root.strip_prefix(workspace).unwrap_or(Path::new(""));
+        let up = "../".repeat(inside.components().count());
+        let mut images: BTreeSet<String> = BTreeSet::new();
+        let ours: BTreeMap<PathBuf, &String> = planned.iter().map(|(path, text)| (path.below(root), text)).collect();
+        for path in compare::files(workspace)? {
+            let Ok(Ok(text)) = std::fs::read(&path).map(String::from_utf8) else { continue };
+            let inside = relative(&path, workspace).to_string_lossy().replace('\\', "/");
+            let shown = format!("{up}{inside}");
+            if ours.get(&path).is_some_and(|planned| **planned == text) || is_example(&inside) {
+                continue;
+            }
+            let mut objects = compare::objects(&path, &text);
+            objects.retain(|object| object["kind"] != "Kustomization");
+            let (folder, is_chart) = folder(&path, workspace, &up);
+            let is_kustomization = path.file_stem().is_some_and(|name| name == "kustomization");
+            if objects.is_empty() && !is_kustomization {
+                continue;
+            }
+            let entry = shipped.folders.entry(folder).or_default();
+            entry.is_chart |= is_chart;
+            entry.is_kustomization |= is_kustomization;
+            for object in &objects {
+                let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+                if kind == "Deployment" {
+                    for image in images_of(object) {
+                        shown.clone_into(&mut shipped.image_from);
+                        images.insert(image);
+                    }
+                }
+                entry.kinds.insert(kind);
+            }
+        }
+        if let [image] = images.iter().collect::<Vec<_>>()[..] {
+            shipped.image = Some(image.clone());
+        }
+        shipped.folders.retain(|_, folder| !folder.kinds.is_empty());
+        Ok(shipped)
+    }
+
+    /// Lists the folders with the manifests of an operator: what `config/` has too, and what it lacks.
+    pub(super) fn told(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (path, folder) in self.folders.iter().filter(|(_, folder)| folder.is_of_operator()) {
+            let what = match folder {
+                ShippedFolder { is_chart: true, .. } => "chart",
+                ShippedFolder { is_kustomization: true, .. } => "kustomization",
+                ShippedFolder { .. } => "files",
+            };
+            let (taken, left): (Vec<&str>, Vec<&str>) =
+                folder.kinds.iter().map(String::as_str).partition(|kind| TAKEN.contains(kind));
+            let left = if left.is_empty() { String::new() } else { format!("; it lacks {}", left.join(", ")) };
+            lines.push(format!("  {path} ({what}): config/ has {} too{left}", taken.join(", ")));
+        }
+        if lines.is_empty() {
+            return lines;
+        }
+        lines.insert(0, "\nManifests that were there stay as they are:".to_owned());
+        if let Some(image) = &self.image {
+            lines.push(format!("The image `{image}` is from `{}`.", self.image_from));
+        }
+        let has_crds = |folder: &&ShippedFolder| folder.kinds.contains("CustomResourceDefinition");
+        let paths = self.folders.iter().filter(|(_, folder)| has_crds(folder)).map(|(path, _)| path.as_str());
+        let paths: Vec<&str> = paths.collect();
+        if !paths.is_empty() {
+            let command = format!("memcached-sdk generate crds --compare {}", paths.join(" --compare "));
+            lines.push(format!("Compare their CRDs with the types: {command}"));
+        }
+        lines
+    }
+}
+
+/// The kinds of objects that `config/` has in every project without the runtime.
+const TAKEN: [&str; 8] = [
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "CustomResourceDefinition",
+    "Deployment",
+    "Namespace",
+    "Role",
+    "RoleBinding",
+    "ServiceAccount",
+];
+
+impl ShippedFolder {
+    /// Returns true for a folder with CRDs, roles or the account of an operator.
+    fn is_of_operator(&self) -> bool {
+        ["CustomResourceDefinition", "ClusterRole", "Role", "ServiceAccount"]
+            .iter()
+            .any(|kind| self.kinds.contains(*kind))
+    }
+}
+
+/// Returns true for tests, examples and samples.
+fn is_example(path: &str) -> bool {
+    let is_of_tests = |part: &str| {
+        ["test", "tests", "testdata", "testing", "e2e", "examples", "example", "samples", "docs", "doc", "site"]
+            .contains(&part)
+    };
+    path.split('/').rev().skip(1).any(is_of_tests)
+}
+
+/// The folder of a file, or its chart. Returns true for a chart.
+fn folder(path: &Path, workspace: &Path, up: &str) -> (String, bool) {
+    let chart = path.ancestors().skip(1).find(|folder| folder.join("Chart.yaml").is_file());
+    let shown = |folder: &Path| {
+        let shown = relative(folder, workspace).to_string_lossy().replace('\\', "/");
+        if shown.is_empty() && up.is_empty() { ".".to_owned() } else { format!("{up}{shown}") }
+    };
+    match chart {
+        Some(chart) => (shown(chart), true),
+        None => (shown(path.parent().unwrap_or(workspace)), false),
+    }
+}
+
+/// The images of the containers that no template computes.
+fn images_of(object: &Value) -> Vec<String> {
+    let containers = object["spec"]["template"]["spec"]["containers"].as_array().into_iter().flatten();
+    let images = containers.filter_map(|container| container["image"].as_str());
+    images
+        .filter(|image| !image.is_empty() && !image.starts_with("controller:") && !compare::is_computed(image))
+        .map(str::to_owned)
+        .collect()
+}
