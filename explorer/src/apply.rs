@@ -42,11 +42,7 @@ pub(crate) struct Writer<'a> {
 
 impl Writer<'_> {
     fn key(&self, operation: Operation) -> Manager {
-        let manager = if self.manager.is_empty() {
-            "unknown"
-        } else {
-            self.manager
-        };
+        let manager = if self.manager.is_empty() { "unknown" } else { self.manager };
         Manager {
             name: manager.to_owned(),
             operation,
@@ -70,9 +66,7 @@ pub(crate) fn update(schema: &Node, live: &Value, object: &mut Value, writer: &W
     let current = ManagedFields::read(&live["metadata"]["managedFields"]);
     let mut managed = if writer.subresource.is_empty() {
         match requested.as_array() {
-            Some(entries)
-                if entries.is_empty() || (entries.len() == 1 && entries[0] == json!({})) =>
-            {
+            Some(entries) if entries.is_empty() || (entries.len() == 1 && entries[0] == json!({})) => {
                 ManagedFields::default()
             }
             Some(_) => match ManagedFields::read(&requested) {
@@ -100,19 +94,11 @@ pub(crate) fn update(schema: &Node, live: &Value, object: &mut Value, writer: &W
 }
 
 /// Records the differences between two objects as an update by the writer.
-fn track(
-    schema: &Node,
-    live: &Value,
-    object: &Value,
-    managed: &mut ManagedFields,
-    writer: &Writer<'_>,
-) {
+fn track(schema: &Node, live: &Value, object: &Value, managed: &mut ManagedFields, writer: &Writer<'_>) {
     let key = writer.key(Operation::Update);
     let compared = typed::compare(schema, live, object);
     let removed = writer.without_reset(&compared.removed);
-    let modified = writer
-        .without_reset(&compared.modified)
-        .union(&writer.without_reset(&compared.added));
+    let modified = writer.without_reset(&compared.modified).union(&writer.without_reset(&compared.added));
     for (_, owned) in managed.iter_mut() {
         owned.set = owned.set.difference(&modified).difference(&removed);
     }
@@ -136,25 +122,18 @@ pub(crate) fn apply(
     writer: &Writer<'_>,
 ) -> Result<(Value, ManagedFields), Refusal> {
     if !typed::is_valid(schema, config) || !typed::is_declared(schema, config) {
-        return Err(Refusal::unsupported(
-            "the error for an applied object that does not have the types of its schema",
-        ));
+        return Err(Refusal::unsupported("the error for an applied object that does not have the types of its schema"));
     }
     let mut managed = ManagedFields::read(&live["metadata"]["managedFields"]);
     let mut old = live.clone();
     remove_managed(&mut old);
     if managed.is_empty() && live["metadata"]["uid"].is_string() {
-        let before = Writer {
-            manager: "before-first-apply",
-            ..*writer
-        };
+        let before = Writer { manager: "before-first-apply", ..*writer };
         track(schema, empty, &old, &mut managed, &before);
     }
     let key = writer.key(Operation::Apply);
     let Some(merged) = typed::merge(schema, &old, config) else {
-        return Err(Refusal::unsupported(
-            "the error for an applied list with two equal keys",
-        ));
+        return Err(Refusal::unsupported("the error for an applied list with two equal keys"));
     };
     let mut set = writer.without_reset(&typed::fields(schema, config));
     let before = managed.get(&key).cloned();
@@ -167,9 +146,7 @@ pub(crate) fn apply(
 
     let compared = typed::compare(schema, &old, &merged);
     let removed = writer.without_reset(&compared.removed);
-    let changed = writer
-        .without_reset(&compared.modified)
-        .union(&writer.without_reset(&compared.added));
+    let changed = writer.without_reset(&compared.modified).union(&writer.without_reset(&compared.added));
     let mut conflicts = Vec::new();
     for (manager, owned) in managed.iter_mut().filter(|(manager, _)| **manager != key) {
         let conflict = owned.set.intersection(&changed);
@@ -185,11 +162,7 @@ pub(crate) fn apply(
         set.remove(path);
     }
     // An apply that changes no value keeps its time, or has none.
-    let time = if merged == old {
-        before.and_then(|owned| owned.time)
-    } else {
-        Some(writer.now.to_owned())
-    };
+    let time = if merged == old { before.and_then(|owned| owned.time) } else { Some(writer.now.to_owned()) };
     managed.put(key, set, time);
     managed.retain_owners();
     Ok((merged, managed))
@@ -206,11 +179,7 @@ fn prune(schema: &Node, merged: Value, managed: &ManagedFields, last: &FieldSet)
     }
     let all = members(&typed::fields(schema, &merged));
     let left = members(&typed::fields(schema, &removed));
-    let pruned = typed::remove(
-        schema,
-        &merged,
-        &all.difference(&left.union(&members(&owned))),
-    );
+    let pruned = typed::remove(schema, &merged, &all.difference(&left.union(&members(&owned))));
     // Items that nobody applied stay, even inside of what is removed.
     let left = members(&typed::fields(schema, &pruned));
     typed::remove(schema, &merged, &all.difference(&left).intersection(&last))
@@ -237,11 +206,7 @@ fn conflict(conflicts: &[(String, String)]) -> Refusal {
                 }
                 lines.push(format!("- {path}"));
             }
-            format!(
-                "Apply failed with {} conflicts: {}",
-                conflicts.len(),
-                lines.join("\n")
-            )
+            format!("Apply failed with {} conflicts: {}", conflicts.len(), lines.join("\n"))
         }
     };
     Refusal::new(409, "Conflict", message, json!({ "causes": causes }))

@@ -23,17 +23,10 @@ fn finish_owner(store: &mut Store, key: &Key, object: &Value) -> bool {
     if object["metadata"]["deletionTimestamp"].is_null() {
         return false;
     }
-    let has = |name: &str| {
-        object["metadata"]["finalizers"]
-            .as_array()
-            .is_some_and(|all| all.iter().any(|f| f == name))
-    };
+    let has = |name: &str| object["metadata"]["finalizers"].as_array().is_some_and(|all| all.iter().any(|f| f == name));
     let uid = &object["metadata"]["uid"];
     if has("orphan") {
-        let dependents: Vec<Key> = dependents(store, uid)
-            .into_iter()
-            .map(|(key, _)| key)
-            .collect();
+        let dependents: Vec<Key> = dependents(store, uid).into_iter().map(|(key, _)| key).collect();
         if let Some(dependent) = dependents.first() {
             let Some(mut changed) = store.get(dependent).map(|object| (**object).clone()) else {
                 return false;
@@ -46,9 +39,7 @@ fn finish_owner(store: &mut Store, key: &Key, object: &Value) -> bool {
         return true;
     }
     if has("foregroundDeletion") {
-        let blocking = dependents(store, uid)
-            .into_iter()
-            .any(|(_, reference)| reference["blockOwnerDeletion"] == true);
+        let blocking = dependents(store, uid).into_iter().any(|(_, reference)| reference["blockOwnerDeletion"] == true);
         if !blocking {
             remove_finalizer(store, key, object, "foregroundDeletion");
             return true;
@@ -59,16 +50,12 @@ fn finish_owner(store: &mut Store, key: &Key, object: &Value) -> bool {
 
 /// Deletes an object that has only missing owners, or owners that wait for their dependents.
 fn collect(store: &mut Store, key: &Key, object: &Value) -> bool {
-    let Some(owners) = object["metadata"]["ownerReferences"]
-        .as_array()
-        .filter(|owners| !owners.is_empty())
-    else {
+    let Some(owners) = object["metadata"]["ownerReferences"].as_array().filter(|owners| !owners.is_empty()) else {
         return false;
     };
     let owner = |reference: &Value| {
         store.objects.iter().find(|((_, namespace, _), owner)| {
-            owner["metadata"]["uid"] == reference["uid"]
-                && (namespace.is_empty() || *namespace == key.1)
+            owner["metadata"]["uid"] == reference["uid"] && (namespace.is_empty() || *namespace == key.1)
         })
     };
     let (mut solid, mut waiting, mut dangling) = (0, 0, Vec::new());
@@ -98,7 +85,7 @@ fn collect(store: &mut Store, key: &Key, object: &Value) -> bool {
     }
     // Dependents of a foreground deletion delete their own dependents first.
     let foreground = waiting > 0 && !dependents(store, &object["metadata"]["uid"]).is_empty();
-    crate::server::mark_deleted(store, key, object, foreground);
+    crate::call::delete::mark_deleted(store, key, object, foreground);
     true
 }
 
@@ -106,16 +93,9 @@ fn collect(store: &mut Store, key: &Key, object: &Value) -> bool {
 fn dependents(store: &Store, uid: &Value) -> Vec<(Key, Value)> {
     let reference = |object: &Value| {
         let owners = object["metadata"]["ownerReferences"].as_array()?;
-        owners
-            .iter()
-            .find(|reference| reference["uid"] == *uid)
-            .cloned()
+        owners.iter().find(|reference| reference["uid"] == *uid).cloned()
     };
-    store
-        .objects
-        .iter()
-        .filter_map(|(key, object)| Some((key.clone(), reference(object)?)))
-        .collect()
+    store.objects.iter().filter_map(|(key, object)| Some((key.clone(), reference(object)?))).collect()
 }
 
 fn remove_owner(object: &mut Value, uid: &Value) {

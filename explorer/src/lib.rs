@@ -25,8 +25,12 @@
 //! ```
 
 mod apply;
+mod authorize;
+mod call;
+mod discovery;
 mod gc;
 mod metadata;
+mod page;
 mod patch;
 mod request;
 mod resource;

@@ -28,42 +28,26 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Result<Vec<FieldE
         _ => (is_subdomain, SUBDOMAIN),
     };
     match metadata["name"].as_str().unwrap_or_default() {
-        "" => errors.push(FieldError::required(
-            "metadata.name",
-            "name or generateName is required",
-        )),
+        "" => errors.push(FieldError::required("metadata.name", "name or generateName is required")),
         name if name.len() > 253 || (name.len() > 63 && detail == LABEL) => {
             return Err(Refusal::unsupported("the error for a long name"));
         }
         name if !is_valid(name) => {
-            errors.push(FieldError::invalid(
-                "metadata.name",
-                &metadata["name"],
-                detail,
-            ));
+            errors.push(FieldError::invalid("metadata.name", &metadata["name"], detail));
         }
         _ => {}
     }
     if let Some(prefix) = metadata["generateName"].as_str()
         && !is_valid(&format!("{prefix}x"))
     {
-        return Err(Refusal::unsupported(
-            "the error for an invalid generateName",
-        ));
+        return Err(Refusal::unsupported("the error for an invalid generateName"));
     }
     errors.extend(labels(metadata)?);
     errors.extend(annotations(metadata)?);
     errors.extend(owners(metadata)?);
-    for finalizer in metadata["finalizers"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-    {
+    for finalizer in metadata["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         if !is_qualified(finalizer) || !finalizer.contains('/') && !is_standard(finalizer) {
-            return Err(Refusal::unsupported(&format!(
-                "the error for the finalizer {finalizer:?}"
-            )));
+            return Err(Refusal::unsupported(&format!("the error for the finalizer {finalizer:?}")));
         }
     }
     Ok(errors)
@@ -81,16 +65,10 @@ fn labels(metadata: &Value) -> Result<Vec<FieldError>, Refusal> {
         }
         let value = value.as_str().unwrap_or_default();
         if value.len() > 63 {
-            return Err(Refusal::unsupported(
-                "the error for a long value of a label",
-            ));
+            return Err(Refusal::unsupported("the error for a long value of a label"));
         }
         if !value.is_empty() && !is_name_part(value) {
-            errors.push(FieldError::invalid(
-                "metadata.labels",
-                &value.into(),
-                LABEL_VALUE,
-            ));
+            errors.push(FieldError::invalid("metadata.labels", &value.into(), LABEL_VALUE));
         }
     }
     Ok(errors)
@@ -114,22 +92,13 @@ fn annotations(metadata: &Value) -> Result<Vec<FieldError>, Refusal> {
 fn owners(metadata: &Value) -> Result<Vec<FieldError>, Refusal> {
     let mut errors = Vec::new();
     let owners = metadata["ownerReferences"].as_array().into_iter().flatten();
-    if owners
-        .clone()
-        .filter(|owner| owner["controller"] == true)
-        .count()
-        > 1
-    {
+    if owners.clone().filter(|owner| owner["controller"] == true).count() > 1 {
         return Err(Refusal::unsupported("the error for two controlling owners"));
     }
     for (at, owner) in owners.enumerate() {
         for field in ["apiVersion", "kind", "name", "uid"] {
             if owner[field].as_str().unwrap_or_default().is_empty() {
-                let detail = if field == "apiVersion" {
-                    "version must not be empty"
-                } else {
-                    "must not be empty"
-                };
+                let detail = if field == "apiVersion" { "version must not be empty" } else { "must not be empty" };
                 let path = format!("metadata.ownerReferences[{at}].{field}");
                 errors.push(FieldError::invalid(path, &"".into(), detail));
             }
@@ -150,9 +119,7 @@ fn is_name_part(text: &str) -> bool {
     text.len() <= 63
         && ends(bytes.first())
         && ends(bytes.last())
-        && bytes
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
 /// True for a name with an optional domain before it.
@@ -165,9 +132,7 @@ fn is_qualified(key: &str) -> bool {
 
 fn qualified_error(field: &str, key: &str) -> Result<FieldError, Refusal> {
     if key.contains('/') || key.is_empty() || key.len() > 63 {
-        return Err(Refusal::unsupported(&format!(
-            "the error for the key {key:?} in {field}"
-        )));
+        return Err(Refusal::unsupported(&format!("the error for the key {key:?} in {field}")));
     }
     Ok(FieldError::invalid(field, &key.into(), NAME_PART))
 }
@@ -188,29 +153,16 @@ pub(crate) fn validate_update(object: &Value, old: &Value) -> Result<Vec<FieldEr
         added.sort_unstable();
         if !added.is_empty() {
             let detail = "no new finalizers can be added if the object is being deleted, found new finalizers";
-            let shown: Vec<String> = added
-                .iter()
-                .map(|finalizer| format!("{finalizer:?}"))
-                .collect();
+            let shown: Vec<String> = added.iter().map(|finalizer| format!("{finalizer:?}")).collect();
             let detail = format!("{detail} []string{{{}}}", shown.join(", "));
             errors.push(FieldError::forbidden("metadata.finalizers", &detail));
         }
     }
-    let immutable = [
-        "name",
-        "namespace",
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ];
+    let immutable =
+        ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
     for field in immutable {
         if new[field] != old[field] {
-            errors.push(FieldError::invalid(
-                format!("metadata.{field}"),
-                &new[field],
-                "field is immutable",
-            ));
+            errors.push(FieldError::invalid(format!("metadata.{field}"), &new[field], "field is immutable"));
         }
     }
     errors.extend(labels(new)?);

@@ -39,18 +39,10 @@ pub(crate) struct Target {
 impl Request {
     pub(crate) fn read(parts: &http::request::Parts, body: Bytes) -> Self {
         let header = |name| {
-            let value = parts
-                .headers
-                .get(name)
-                .and_then(|value: &http::HeaderValue| value.to_str().ok());
+            let value = parts.headers.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
             value.unwrap_or_default().to_owned()
         };
-        let query = parts
-            .uri
-            .query()
-            .unwrap_or_default()
-            .split('&')
-            .filter(|pair| !pair.is_empty());
+        let query = parts.uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
         Self {
             method: parts.method.clone(),
             path: parts.uri.path().to_owned(),
@@ -60,12 +52,7 @@ impl Request {
                     (decoded(key), decoded(value))
                 })
                 .collect(),
-            content_type: header(http::header::CONTENT_TYPE)
-                .split(';')
-                .next()
-                .unwrap_or_default()
-                .trim()
-                .to_owned(),
+            content_type: header(http::header::CONTENT_TYPE).split(';').next().unwrap_or_default().trim().to_owned(),
             user_agent: header(http::header::USER_AGENT),
             body,
         }
@@ -89,8 +76,7 @@ impl Request {
 
     /// The body as JSON.
     pub(crate) fn document(&self) -> Result<Value, Refusal> {
-        serde_json::from_slice(&self.body)
-            .map_err(|_| Refusal::unsupported("the error for a body that is not JSON"))
+        serde_json::from_slice(&self.body).map_err(|_| Refusal::unsupported("the error for a body that is not JSON"))
     }
 
     /// Returns the object or collection of the path, if it is one.
@@ -106,9 +92,7 @@ impl Request {
         let rest: Vec<&str> = parts.collect();
         let (namespace, rest) = match &rest[..] {
             // A namespace itself, with its subresources.
-            ["namespaces", name, rest @ ..]
-                if !rest.is_empty() && !matches!(rest, ["status" | "finalize"]) =>
-            {
+            ["namespaces", name, rest @ ..] if !rest.is_empty() && !matches!(rest, ["status" | "finalize"]) => {
                 (*name, rest)
             }
             rest => ("", rest),
@@ -128,13 +112,8 @@ fn decoded(text: &str) -> String {
     let mut out = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
-        let hex = bytes
-            .get(at + 1..at + 3)
-            .and_then(|hex| std::str::from_utf8(hex).ok());
-        match (
-            bytes[at],
-            hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()),
-        ) {
+        let hex = bytes.get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
+        match (bytes[at], hex.and_then(|hex| u8::from_str_radix(hex, 16).ok())) {
             (b'%', Some(byte)) => {
                 out.push(byte);
                 at += 2;
@@ -160,31 +139,12 @@ mod tests {
     fn paths_name_objects_and_collections() {
         let target = |uri: &str| {
             let target = request(uri).target().unwrap();
-            [
-                target.group,
-                target.version,
-                target.namespace,
-                target.plural,
-                target.name,
-                target.subresource,
-            ]
+            [target.group, target.version, target.namespace, target.plural, target.name, target.subresource]
         };
-        assert_eq!(
-            target("/api/v1/namespaces/a"),
-            ["", "v1", "", "namespaces", "a", ""]
-        );
-        assert_eq!(
-            target("/api/v1/namespaces/a/status"),
-            ["", "v1", "", "namespaces", "a", "status"]
-        );
-        assert_eq!(
-            target("/api/v1/namespaces/a/pods/b/status"),
-            ["", "v1", "a", "pods", "b", "status"]
-        );
-        assert_eq!(
-            target("/apis/apps/v1/deployments"),
-            ["apps", "v1", "", "deployments", "", ""]
-        );
+        assert_eq!(target("/api/v1/namespaces/a"), ["", "v1", "", "namespaces", "a", ""]);
+        assert_eq!(target("/api/v1/namespaces/a/status"), ["", "v1", "", "namespaces", "a", "status"]);
+        assert_eq!(target("/api/v1/namespaces/a/pods/b/status"), ["", "v1", "a", "pods", "b", "status"]);
+        assert_eq!(target("/apis/apps/v1/deployments"), ["apps", "v1", "", "deployments", "", ""]);
         assert_eq!(request("/version").target(), None);
     }
 

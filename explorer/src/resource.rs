@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::response::Refusal;
 use crate::schema::{Components, Node, Shape, builtin, structural};
@@ -35,11 +35,7 @@ pub(crate) struct Resource {
 
 impl Resource {
     pub(crate) fn api_version(&self) -> String {
-        if self.group.is_empty() {
-            self.version.clone()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        }
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
     /// The name of the resource in the store and in errors.
@@ -54,11 +50,7 @@ impl Resource {
             (false, "services") => "services/specs".to_owned(),
             (false, plural) => plural.to_owned(),
         };
-        let name = if namespace.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{namespace}/{name}")
-        };
+        let name = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
         format!("/registry/{folder}/{name}")
     }
 
@@ -68,11 +60,9 @@ impl Resource {
             (true, true, "", _) => &[&["status"]],
             (true, _, "status", _) => &[&["metadata"], &["spec"]],
             (false, true, "", _) => &[&["status"]],
-            (false, _, "status", "pods") => &[
-                &["spec"],
-                &["metadata", "deletionTimestamp"],
-                &["metadata", "ownerReferences"],
-            ],
+            (false, _, "status", "pods") => {
+                &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
+            }
             (false, _, "status", "deployments") => &[&["spec"], &["metadata", "labels"]],
             (false, _, "status", _) => &[&["spec"]],
             _ => &[],
@@ -95,9 +85,7 @@ impl Resource {
         if schema["properties"]["metadata"] != Value::Null
             && schema["properties"]["metadata"] != json!({ "type": "object" })
         {
-            return Err(Refusal::unsupported(
-                "rules for `metadata` in the schema of a CRD",
-            ));
+            return Err(Refusal::unsupported("rules for `metadata` in the schema of a CRD"));
         }
         if !schema["properties"].is_object() {
             schema["properties"] = json!({});
@@ -139,22 +127,26 @@ impl Resource {
         })
     }
 
-    /// Reads an object from a request: removes unknown fields and sets defaults.
+    /// Reads an object from a request: removes unknown fields and wrong nulls, and sets defaults.
     pub(crate) fn read(&self, object: &mut Value) -> Result<(), Refusal> {
+        self.complete(object)?;
+        if self.custom {
+            structural::remove_nulls(&self.schema, object);
+        }
+        Ok(())
+    }
+
+    /// Like [`Resource::read`], for an applied object, which keeps its nulls.
+    pub(crate) fn complete(&self, object: &mut Value) -> Result<(), Refusal> {
         if !object.is_object() {
             return Err(Refusal::unsupported("bodies that are not an object"));
         }
-        for (field, expected) in [
-            ("apiVersion", self.api_version()),
-            ("kind", self.kind.clone()),
-        ] {
+        for (field, expected) in [("apiVersion", self.api_version()), ("kind", self.kind.clone())] {
             match &object[field] {
                 Value::Null if !self.custom => object[field] = expected.into(),
                 Value::String(found) if *found == expected => {}
                 found => {
-                    return Err(Refusal::unsupported(&format!(
-                        "bodies whose `{field}` is {found}"
-                    )));
+                    return Err(Refusal::unsupported(&format!("bodies whose `{field}` is {found}")));
                 }
             }
         }
@@ -166,7 +158,6 @@ impl Resource {
             let mut metadata = object["metadata"].take();
             builtin::read(&self::metadata(), &mut metadata, "metadata")?;
             structural::default(&self.schema, object);
-            structural::remove_nulls(&self.schema, object);
             object["metadata"] = metadata;
             return Ok(());
         }
@@ -189,82 +180,34 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<Resource>>> {
     static TABLE: OnceLock<Arc<BTreeMap<String, Arc<Resource>>>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
         let kinds: [(&str, &str, &str, &str, bool, &str); 9] = [
-            (
-                "",
-                "namespaces",
-                "Namespace",
-                "core.v1.Namespace",
-                false,
-                "ns",
-            ),
-            (
-                "",
-                "configmaps",
-                "ConfigMap",
-                "core.v1.ConfigMap",
-                true,
-                "cm",
-            ),
+            ("", "namespaces", "Namespace", "core.v1.Namespace", false, "ns"),
+            ("", "configmaps", "ConfigMap", "core.v1.ConfigMap", true, "cm"),
             ("", "secrets", "Secret", "core.v1.Secret", true, ""),
             ("", "services", "Service", "core.v1.Service", true, "svc"),
-            (
-                "",
-                "serviceaccounts",
-                "ServiceAccount",
-                "core.v1.ServiceAccount",
-                true,
-                "sa",
-            ),
+            ("", "serviceaccounts", "ServiceAccount", "core.v1.ServiceAccount", true, "sa"),
             ("", "pods", "Pod", "core.v1.Pod", true, "po"),
-            (
-                "apps",
-                "deployments",
-                "Deployment",
-                "apps.v1.Deployment",
-                true,
-                "deploy",
-            ),
-            (
-                "coordination.k8s.io",
-                "leases",
-                "Lease",
-                "coordination.v1.Lease",
-                true,
-                "",
-            ),
-            (
-                "events.k8s.io",
-                "events",
-                "Event",
-                "events.v1.Event",
-                true,
-                "ev",
-            ),
+            ("apps", "deployments", "Deployment", "apps.v1.Deployment", true, "deploy"),
+            ("coordination.k8s.io", "leases", "Lease", "coordination.v1.Lease", true, ""),
+            ("events.k8s.io", "events", "Event", "events.v1.Event", true, "ev"),
         ];
-        let table = kinds
-            .into_iter()
-            .map(|(group, plural, kind, schema, namespaced, short)| {
-                let resource = Resource {
-                    group: group.to_owned(),
-                    version: "v1".to_owned(),
-                    plural: plural.to_owned(),
-                    singular: kind.to_lowercase(),
-                    kind: kind.to_owned(),
-                    short_names: Some(short)
-                        .filter(|name| !name.is_empty())
-                        .map(str::to_owned)
-                        .into_iter()
-                        .collect(),
-                    namespaced,
-                    status: matches!(plural, "namespaces" | "services" | "pods" | "deployments"),
-                    custom: false,
-                    unconditional: plural != "leases",
-                    creates_on_put: matches!(plural, "services" | "leases" | "events"),
-                    returns_deleted: matches!(plural, "pods" | "services" | "serviceaccounts"),
-                    schema: builtin::schema(schema),
-                };
-                (resource.qualified(), Arc::new(resource))
-            });
+        let table = kinds.into_iter().map(|(group, plural, kind, schema, namespaced, short)| {
+            let resource = Resource {
+                group: group.to_owned(),
+                version: "v1".to_owned(),
+                plural: plural.to_owned(),
+                singular: kind.to_lowercase(),
+                kind: kind.to_owned(),
+                short_names: Some(short).filter(|name| !name.is_empty()).map(str::to_owned).into_iter().collect(),
+                namespaced,
+                status: matches!(plural, "namespaces" | "services" | "pods" | "deployments"),
+                custom: false,
+                unconditional: plural != "leases",
+                creates_on_put: matches!(plural, "services" | "leases" | "events"),
+                returns_deleted: matches!(plural, "pods" | "services" | "serviceaccounts"),
+                schema: builtin::schema(schema),
+            };
+            (resource.qualified(), Arc::new(resource))
+        });
         Arc::new(table.collect())
     });
     table.clone()
@@ -273,41 +216,4 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<Resource>>> {
 /// True for a group of Kubernetes itself, whose other kinds the server does not have.
 pub(crate) fn is_builtin_group(group: &str) -> bool {
     group.is_empty() || !group.contains('.') || group.ends_with(".k8s.io")
-}
-
-/// The document of a group version, for discovery.
-pub(crate) fn discovery<'a>(
-    group_version: &str,
-    resources: impl Iterator<Item = &'a Arc<Resource>>,
-) -> Value {
-    let mut listed = Vec::new();
-    for resource in resources {
-        let mut entry = Map::new();
-        entry.insert("name".to_owned(), resource.plural.clone().into());
-        entry.insert("singularName".to_owned(), resource.singular.clone().into());
-        entry.insert("namespaced".to_owned(), resource.namespaced.into());
-        entry.insert("kind".to_owned(), resource.kind.clone().into());
-        let verbs = [
-            "create",
-            "delete",
-            "deletecollection",
-            "get",
-            "list",
-            "patch",
-            "update",
-            "watch",
-        ];
-        entry.insert("verbs".to_owned(), verbs.to_vec().into());
-        if !resource.short_names.is_empty() {
-            entry.insert("shortNames".to_owned(), resource.short_names.clone().into());
-        }
-        listed.push(Value::Object(entry));
-        if resource.status {
-            listed.push(json!({
-                "name": format!("{}/status", resource.plural), "singularName": "", "namespaced": resource.namespaced,
-                "kind": resource.kind, "verbs": ["get", "patch", "update"],
-            }));
-        }
-    }
-    json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed })
 }

@@ -22,68 +22,32 @@ impl FieldError {
     /// Quotes the wrong value as Go prints it.
     pub(crate) fn invalid(field: impl Into<String>, value: &Value, detail: &str) -> Self {
         let message = format!("Invalid value: {}: {detail}", quoted(value));
-        Self {
-            reason: "FieldValueInvalid",
-            field: field.into(),
-            message,
-        }
+        Self { reason: "FieldValueInvalid", field: field.into(), message }
     }
 
     pub(crate) fn required(field: impl Into<String>, detail: &str) -> Self {
-        let message = if detail.is_empty() {
-            "Required value".to_owned()
-        } else {
-            format!("Required value: {detail}")
-        };
-        Self {
-            reason: "FieldValueRequired",
-            field: field.into(),
-            message,
-        }
+        let message = if detail.is_empty() { "Required value".to_owned() } else { format!("Required value: {detail}") };
+        Self { reason: "FieldValueRequired", field: field.into(), message }
     }
 
     pub(crate) fn forbidden(field: impl Into<String>, detail: &str) -> Self {
-        Self {
-            reason: "FieldValueForbidden",
-            field: field.into(),
-            message: format!("Forbidden: {detail}"),
-        }
+        Self { reason: "FieldValueForbidden", field: field.into(), message: format!("Forbidden: {detail}") }
     }
 
     pub(crate) fn duplicate(field: impl Into<String>, value: &Value) -> Self {
         let message = format!("Duplicate value: {}", quoted(value));
-        Self {
-            reason: "FieldValueDuplicate",
-            field: field.into(),
-            message,
-        }
+        Self { reason: "FieldValueDuplicate", field: field.into(), message }
     }
 
     pub(crate) fn of_type(field: impl Into<String>, value: &Value, detail: &str) -> Self {
         let message = format!("Invalid value: {}: {detail}", quoted(value));
-        Self {
-            reason: "FieldValueTypeInvalid",
-            field: field.into(),
-            message,
-        }
+        Self { reason: "FieldValueTypeInvalid", field: field.into(), message }
     }
 
-    pub(crate) fn unsupported(
-        field: impl Into<String>,
-        value: &Value,
-        supported: &[Value],
-    ) -> Self {
+    pub(crate) fn unsupported(field: impl Into<String>, value: &Value, supported: &[Value]) -> Self {
         let supported: Vec<String> = supported.iter().map(quoted).collect();
-        let message = format!(
-            "Unsupported value: {}: supported values: {}",
-            quoted(value),
-            supported.join(", ")
-        );
-        Self {
-            reason: "FieldValueNotSupported",
-            field: field.into(),
-            message,
-        }
+        let message = format!("Unsupported value: {}: supported values: {}", quoted(value), supported.join(", "));
+        Self { reason: "FieldValueNotSupported", field: field.into(), message }
     }
 
     fn text(&self) -> String {
@@ -118,12 +82,7 @@ impl Refusal {
 
     /// Refuses a feature that the server does not have.
     pub(crate) fn unsupported(feature: &str) -> Self {
-        Self::new(
-            501,
-            "NotImplemented",
-            format!("not implemented by the explorer: {feature}"),
-            Value::Null,
-        )
+        Self::new(501, "NotImplemented", format!("not implemented by the explorer: {feature}"), Value::Null)
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -146,20 +105,14 @@ impl Refusal {
     }
 
     pub(crate) fn conflict(group: &str, plural: &str, name: &str, detail: &str) -> Self {
-        let message = format!(
-            "Operation cannot be fulfilled on {} {name:?}: {detail}",
-            qualified(plural, group)
-        );
+        let message = format!("Operation cannot be fulfilled on {} {name:?}: {detail}", qualified(plural, group));
         Self::new(409, "Conflict", message, details(name, group, plural))
     }
 
     pub(crate) fn forbidden(group: &str, plural: &str, name: &str, detail: &str) -> Self {
         let message = match name {
             "" => format!("{} is forbidden: {detail}", qualified(plural, group)),
-            _ => format!(
-                "{} {name:?} is forbidden: {detail}",
-                qualified(plural, group)
-            ),
+            _ => format!("{} {name:?} is forbidden: {detail}", qualified(plural, group)),
         };
         Self::new(403, "Forbidden", message, details(name, group, plural))
     }
@@ -171,11 +124,7 @@ impl Refusal {
                 texts.push(error.text());
             }
         }
-        let list = if texts.len() == 1 {
-            texts.remove(0)
-        } else {
-            format!("[{}]", texts.join(", "))
-        };
+        let list = if texts.len() == 1 { texts.remove(0) } else { format!("[{}]", texts.join(", ")) };
         let message = format!("{} {name:?} is invalid: {list}", qualified(kind, group));
         let causes: Vec<Value> = errors
             .iter()
@@ -196,32 +145,19 @@ impl Refusal {
     }
 
     pub(crate) fn code(&self) -> StatusCode {
-        let code = self.0["code"]
-            .as_u64()
-            .and_then(|code| u16::try_from(code).ok());
-        code.and_then(|code| StatusCode::from_u16(code).ok())
-            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        let code = self.0["code"].as_u64().and_then(|code| u16::try_from(code).ok());
+        code.and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
 /// `plural.group`, or the plural alone for the core group.
 pub(crate) fn qualified(plural: &str, group: &str) -> String {
-    if group.is_empty() {
-        plural.to_owned()
-    } else {
-        format!("{plural}.{group}")
-    }
+    if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
 }
 
 fn details(name: &str, group: &str, kind: &str) -> Value {
-    let fields = [("name", name), ("group", group), ("kind", kind)]
-        .into_iter()
-        .filter(|(_, value)| !value.is_empty());
-    Value::Object(
-        fields
-            .map(|(key, value)| (key.to_owned(), value.into()))
-            .collect::<Map<_, _>>(),
-    )
+    let fields = [("name", name), ("group", group), ("kind", kind)].into_iter().filter(|(_, value)| !value.is_empty());
+    Value::Object(fields.map(|(key, value)| (key.to_owned(), value.into())).collect::<Map<_, _>>())
 }
 
 /// The answer of the server to one request.
@@ -233,18 +169,13 @@ pub(crate) enum Answer {
 impl Answer {
     pub(crate) fn response(self) -> http::Response<ResponseBody> {
         let (code, body) = match self {
-            Self::Document(code, value) => (
-                code,
-                ResponseBody::Once(Some(Bytes::from(value.to_string()))),
-            ),
+            Self::Document(code, value) => (code, ResponseBody::Once(Some(Bytes::from(value.to_string())))),
             Self::Watch(watch) => (StatusCode::OK, ResponseBody::Watch(watch)),
         };
         let mut response = http::Response::new(body);
         *response.status_mut() = code;
         let json = http::HeaderValue::from_static("application/json");
-        response
-            .headers_mut()
-            .insert(http::header::CONTENT_TYPE, json);
+        response.headers_mut().insert(http::header::CONTENT_TYPE, json);
         response
     }
 }
@@ -272,12 +203,8 @@ impl http_body::Body for ResponseBody {
         context: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
         match &mut *self {
-            Self::Once(bytes) => {
-                std::task::Poll::Ready(bytes.take().map(|bytes| Ok(http_body::Frame::data(bytes))))
-            }
-            Self::Watch(watch) => watch
-                .poll(context)
-                .map(|line| line.map(|line| Ok(http_body::Frame::data(line)))),
+            Self::Once(bytes) => std::task::Poll::Ready(bytes.take().map(|bytes| Ok(http_body::Frame::data(bytes)))),
+            Self::Watch(watch) => watch.poll(context).map(|line| line.map(|line| Ok(http_body::Frame::data(line)))),
         }
     }
 }

@@ -60,11 +60,7 @@ pub(crate) type Components = serde_json::Map<String, Value>;
 
 impl Node {
     /// Reads a JSON schema.
-    pub(crate) fn read(
-        schema: &Value,
-        components: &Components,
-        read: &mut BTreeMap<String, Arc<Node>>,
-    ) -> Arc<Node> {
+    pub(crate) fn read(schema: &Value, components: &Components, read: &mut BTreeMap<String, Arc<Node>>) -> Arc<Node> {
         if let Some(reference) = schema["$ref"].as_str() {
             let name = reference.rsplit('/').next().unwrap_or_default();
             let node = match read.get(name) {
@@ -77,6 +73,14 @@ impl Node {
                     node
                 }
             };
+            // A keyword beside the reference belongs to the field, not to its type.
+            if let Some(strategy) = schema.get("x-kubernetes-patch-strategy") {
+                let mut own = Self::of(&components[name], components, read);
+                own.name = Some(name.to_owned());
+                own.default = schema.get("default").cloned();
+                own.rules["x-kubernetes-patch-strategy"] = strategy.clone();
+                return Arc::new(own);
+            }
             return match schema.get("default") {
                 Some(default) if *default != node.default.clone().unwrap_or_default() => {
                     let mut own = Self::of(&components[name], components, read);
@@ -95,9 +99,7 @@ impl Node {
         let preserve = flag("x-kubernetes-preserve-unknown-fields");
         let either = flag("x-kubernetes-int-or-string")
             || schema["format"] == "int-or-string"
-            || schema["oneOf"]
-                .as_array()
-                .is_some_and(|types| types.len() == 2 && schema["type"].is_null());
+            || schema["oneOf"].as_array().is_some_and(|types| types.len() == 2 && schema["type"].is_null());
         let shape = match schema["type"].as_str() {
             _ if either => Shape::IntOrString,
             Some("object") => Shape::Object {
@@ -109,14 +111,8 @@ impl Node {
                     .collect(),
                 additional: match &schema["additionalProperties"] {
                     additional @ Value::Object(_) => Some(Self::read(additional, components, read)),
-                    Value::Bool(true) => Some(Arc::new(Self {
-                        preserve: true,
-                        ..Self::default()
-                    })),
-                    _ if preserve => Some(Arc::new(Self {
-                        preserve: true,
-                        ..Self::default()
-                    })),
+                    Value::Bool(true) => Some(Arc::new(Self { preserve: true, ..Self::default() })),
+                    _ if preserve => Some(Arc::new(Self { preserve: true, ..Self::default() })),
                     _ => None,
                 },
                 atomic: schema["x-kubernetes-map-type"] == "atomic",
@@ -126,10 +122,7 @@ impl Node {
                 list: match schema["x-kubernetes-list-type"].as_str() {
                     Some("set") => ListType::Set,
                     Some("map") => {
-                        let keys = schema["x-kubernetes-list-map-keys"]
-                            .as_array()
-                            .into_iter()
-                            .flatten();
+                        let keys = schema["x-kubernetes-list-map-keys"].as_array().into_iter().flatten();
                         ListType::Map(keys.filter_map(Value::as_str).map(str::to_owned).collect())
                     }
                     _ => ListType::Atomic,
@@ -143,14 +136,7 @@ impl Node {
         };
         let mut rules = schema.clone();
         if let Some(rules) = rules.as_object_mut() {
-            for key in [
-                "properties",
-                "items",
-                "additionalProperties",
-                "description",
-                "default",
-                "required",
-            ] {
+            for key in ["properties", "items", "additionalProperties", "description", "default", "required"] {
                 rules.remove(key);
             }
         }
@@ -174,11 +160,7 @@ impl Node {
     /// Returns the schema of a field, and whether the schema lists it by its name.
     pub(crate) fn field(&self, name: &str) -> (Option<&Arc<Node>>, bool) {
         match &self.shape {
-            Shape::Object {
-                properties,
-                additional,
-                ..
-            } => match properties.get(name) {
+            Shape::Object { properties, additional, .. } => match properties.get(name) {
                 Some(node) => (Some(node), true),
                 None => (additional.as_ref(), false),
             },

@@ -29,21 +29,20 @@ struct FieldRequirement {
 
 impl Selector {
     pub(crate) fn read(resource: &Resource, labels: &str, fields: &str) -> Result<Self, Refusal> {
-        Ok(Self {
-            labels: read_labels(labels)?,
-            fields: read_fields(resource, fields)?,
-        })
+        Ok(Self { labels: read_labels(labels)?, fields: read_fields(resource, fields)? })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
     }
 
     pub(crate) fn matches(&self, object: &Value) -> bool {
         let labels = &object["metadata"]["labels"];
         self.labels.iter().all(|requirement| match requirement {
-            Requirement::In(key, values) => labels[key]
-                .as_str()
-                .is_some_and(|value| values.iter().any(|v| v == value)),
-            Requirement::NotIn(key, values) => labels[key]
-                .as_str()
-                .is_none_or(|value| values.iter().all(|v| v != value)),
+            Requirement::In(key, values) => labels[key].as_str().is_some_and(|value| values.iter().any(|v| v == value)),
+            Requirement::NotIn(key, values) => {
+                labels[key].as_str().is_none_or(|value| values.iter().all(|v| v != value))
+            }
             Requirement::Exists(key) => !labels[key].is_null(),
             Requirement::Missing(key) => labels[key].is_null(),
         }) && self.fields.iter().all(|field| {
@@ -81,21 +80,12 @@ fn read_labels(text: &str) -> Result<Vec<Requirement>, Refusal> {
         let key = |key: &str| key.trim().to_owned();
         let set = part.strip_suffix(')').and_then(|part| part.split_once('('));
         let requirement = if let Some((left, values)) = set {
-            let values = values
-                .split(',')
-                .map(|value| value.trim().to_owned())
-                .collect();
+            let values = values.split(',').map(|value| value.trim().to_owned()).collect();
             match left.trim().split_once(char::is_whitespace) {
-                Some((name, operator)) if operator.trim() == "in" => {
-                    Requirement::In(key(name), values)
-                }
-                Some((name, operator)) if operator.trim() == "notin" => {
-                    Requirement::NotIn(key(name), values)
-                }
+                Some((name, operator)) if operator.trim() == "in" => Requirement::In(key(name), values),
+                Some((name, operator)) if operator.trim() == "notin" => Requirement::NotIn(key(name), values),
                 _ => {
-                    return Err(Refusal::unsupported(&format!(
-                        "the label selector {text:?}"
-                    )));
+                    return Err(Refusal::unsupported(&format!("the label selector {text:?}")));
                 }
             }
         } else if let Some((name, value)) = part.split_once("!=") {
@@ -111,14 +101,9 @@ fn read_labels(text: &str) -> Result<Vec<Requirement>, Refusal> {
         | Requirement::NotIn(name, _)
         | Requirement::Exists(name)
         | Requirement::Missing(name)) = &requirement;
-        if name.is_empty()
-            || name.contains(|letter: char| {
-                !letter.is_ascii_alphanumeric() && !"-_./".contains(letter)
-            })
+        if name.is_empty() || name.contains(|letter: char| !letter.is_ascii_alphanumeric() && !"-_./".contains(letter))
         {
-            return Err(Refusal::unsupported(&format!(
-                "the label selector {text:?}"
-            )));
+            return Err(Refusal::unsupported(&format!("the label selector {text:?}")));
         }
         requirements.push(requirement);
     }
@@ -133,24 +118,15 @@ fn read_fields(resource: &Resource, text: &str) -> Result<Vec<FieldRequirement>,
         } else if let Some((name, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
             (name, value, true)
         } else {
-            return Err(Refusal::unsupported(&format!(
-                "the field selector {text:?}"
-            )));
+            return Err(Refusal::unsupported(&format!("the field selector {text:?}")));
         };
         let own: &[&str] = match (resource.custom, resource.plural.as_str()) {
-            (false, "pods") => &[
-                "spec.nodeName",
-                "status.phase",
-                "spec.serviceAccountName",
-                "spec.restartPolicy",
-            ],
+            (false, "pods") => &["spec.nodeName", "status.phase", "spec.serviceAccountName", "spec.restartPolicy"],
             (false, "secrets") => &["type"],
             _ => &[],
         };
         if !["metadata.name", "metadata.namespace"].contains(&name) && !own.contains(&name) {
-            return Err(Refusal::unsupported(&format!(
-                "the field selector {text:?}"
-            )));
+            return Err(Refusal::unsupported(&format!("the field selector {text:?}")));
         }
         requirements.push(FieldRequirement {
             path: name.split('.').map(str::to_owned).collect(),

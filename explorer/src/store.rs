@@ -100,9 +100,7 @@ impl Store {
         let start = (resource.to_owned(), namespace.to_owned(), String::new());
         self.objects
             .range(start..)
-            .take_while(move |((of, within, _), _)| {
-                of == resource && (namespace.is_empty() || within == namespace)
-            })
+            .take_while(move |((of, within, _), _)| of == resource && (namespace.is_empty() || within == namespace))
     }
 
     /// Stores an object with a new revision, and returns it.
@@ -111,13 +109,7 @@ impl Store {
         object["metadata"]["resourceVersion"] = self.revision.to_string().into();
         let after = Arc::new(object);
         let before = self.objects.insert(key.clone(), after.clone());
-        self.record(Change {
-            revision: self.revision,
-            key,
-            before,
-            after: after.clone(),
-            deleted: false,
-        });
+        self.record(Change { revision: self.revision, key, before, after: after.clone(), deleted: false });
         after
     }
 
@@ -144,6 +136,13 @@ impl Store {
         self.wakers.wake();
     }
 
+    /// Returns to an earlier state. Identities that were given out stay used.
+    pub(crate) fn restore(&mut self, mut before: Self) {
+        (before.uids, before.names, before.addresses) = (self.uids, self.names, self.addresses);
+        before.wakers = std::mem::take(&mut self.wakers);
+        *self = before;
+    }
+
     /// Forgets all changes so far.
     pub(crate) fn compact(&mut self) {
         self.compacted = self.revision;
@@ -163,10 +162,7 @@ impl Store {
         let mut suffix = String::new();
         for _ in 0..5 {
             let base = LETTERS.len() as u64;
-            suffix.insert(
-                0,
-                char::from(LETTERS[usize::try_from(rest % base).unwrap_or_default()]),
-            );
+            suffix.insert(0, char::from(LETTERS[usize::try_from(rest % base).unwrap_or_default()]));
             rest /= base;
         }
         suffix
@@ -176,9 +172,7 @@ impl Store {
     pub(crate) fn now(&self) -> jiff::Timestamp {
         // 2030-01-01T00:00:00Z.
         let start = jiff::Timestamp::constant(1_893_456_000, 0);
-        start
-            .checked_add(jiff::SignedDuration::try_from(self.elapsed).unwrap_or_default())
-            .unwrap_or(start)
+        start.checked_add(jiff::SignedDuration::try_from(self.elapsed).unwrap_or_default()).unwrap_or(start)
     }
 
     /// The time of the server in the form of objects.

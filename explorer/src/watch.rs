@@ -46,18 +46,12 @@ impl WatchBody {
             let shared = self.store.clone();
             let mut store = shared.lock().unwrap_or_else(PoisonError::into_inner);
             if self.revision < store.compacted {
-                let message = format!(
-                    "too old resource version: {} ({})",
-                    self.revision, store.compacted
-                );
-                self.pending
-                    .push_back(line("ERROR", &Refusal::expired(message).0));
+                let message = format!("too old resource version: {} ({})", self.revision, store.compacted);
+                self.pending.push_back(line("ERROR", &Refusal::expired(message).0));
                 self.ended = true;
                 continue;
             }
-            let start = store
-                .history
-                .partition_point(|change| change.revision <= self.revision);
+            let start = store.history.partition_point(|change| change.revision <= self.revision);
             for change in &store.history[start..] {
                 self.pending.extend(self.event(change));
             }
@@ -69,11 +63,7 @@ impl WatchBody {
                     self.pending.push_back(self.bookmark(requested, false));
                 }
             }
-            if store.closed > self.closed
-                || self
-                    .deadline
-                    .is_some_and(|deadline| store.elapsed >= deadline)
-            {
+            if store.closed > self.closed || self.deadline.is_some_and(|deadline| store.elapsed >= deadline) {
                 self.ended = true;
             }
             if self.pending.is_empty() && !self.ended {
@@ -85,15 +75,10 @@ impl WatchBody {
 
     fn event(&self, change: &Change) -> Option<Bytes> {
         let (resource, namespace, _) = &change.key;
-        if *resource != self.resource
-            || !(self.namespace.is_empty() || *namespace == self.namespace)
-        {
+        if *resource != self.resource || !(self.namespace.is_empty() || *namespace == self.namespace) {
             return None;
         }
-        let before = change
-            .before
-            .as_ref()
-            .is_some_and(|object| self.selector.matches(object));
+        let before = change.before.as_ref().is_some_and(|object| self.selector.matches(object));
         let after = !change.deleted && self.selector.matches(&change.after);
         match (before, after) {
             (false, true) => Some(line("ADDED", &change.after)),
@@ -102,8 +87,7 @@ impl WatchBody {
             (true, false) => {
                 // The object as the client knew it, with the revision of the change.
                 let mut last = change.before.as_deref().cloned().unwrap_or_default();
-                last["metadata"]["resourceVersion"] =
-                    change.after["metadata"]["resourceVersion"].clone();
+                last["metadata"]["resourceVersion"] = change.after["metadata"]["resourceVersion"].clone();
                 Some(line("DELETED", &last))
             }
             (false, false) => None,

@@ -26,11 +26,7 @@ impl FieldSet {
             return;
         };
         let branch = self.0.entry(first.clone()).or_default();
-        if rest.is_empty() {
-            branch.member = true
-        } else {
-            branch.below.insert(rest)
-        }
+        if rest.is_empty() { branch.member = true } else { branch.below.insert(rest) }
     }
 
     /// Removes one path of fields.
@@ -73,10 +69,7 @@ impl FieldSet {
 
     /// The paths below an element.
     pub(crate) fn below(&self, element: &str) -> Option<&FieldSet> {
-        self.0
-            .get(element)
-            .map(|branch| &branch.below)
-            .filter(|below| !below.is_empty())
+        self.0.get(element).map(|branch| &branch.below).filter(|below| !below.is_empty())
     }
 
     pub(crate) fn union(&self, other: &Self) -> Self {
@@ -92,33 +85,22 @@ impl FieldSet {
     pub(crate) fn intersection(&self, other: &Self) -> Self {
         self.combine(|element, branch| {
             let other = other.0.get(element)?;
-            Some(Branch {
-                member: branch.member && other.member,
-                below: branch.below.intersection(&other.below),
-            })
+            Some(Branch { member: branch.member && other.member, below: branch.below.intersection(&other.below) })
         })
     }
 
     pub(crate) fn difference(&self, other: &Self) -> Self {
         self.combine(|element, branch| match other.0.get(element) {
             None => Some(branch.clone()),
-            Some(other) => Some(Branch {
-                member: branch.member && !other.member,
-                below: branch.below.difference(&other.below),
-            }),
+            Some(other) => {
+                Some(Branch { member: branch.member && !other.member, below: branch.below.difference(&other.below) })
+            }
         })
     }
 
     fn combine(&self, with: impl Fn(&str, &Branch) -> Option<Branch>) -> Self {
-        let branches = self
-            .0
-            .iter()
-            .filter_map(|(element, branch)| Some((element.clone(), with(element, branch)?)));
-        Self(
-            branches
-                .filter(|(_, branch)| branch.member || !branch.below.is_empty())
-                .collect(),
-        )
+        let branches = self.0.iter().filter_map(|(element, branch)| Some((element.clone(), with(element, branch)?)));
+        Self(branches.filter(|(_, branch)| branch.member || !branch.below.is_empty()).collect())
     }
 
     /// Makes members of the elements for which `named` is true; `descend` returns the context of the paths below.
@@ -130,9 +112,7 @@ impl FieldSet {
     ) -> Self {
         let branches = self.0.iter().map(|(element, branch)| {
             let member = branch.member || named(context, element);
-            let below = branch
-                .below
-                .with_members(descend(context, element), named, descend);
+            let below = branch.below.with_members(descend(context, element), named, descend);
             (element.clone(), Branch { member, below })
         });
         Self(branches.collect())
@@ -152,20 +132,14 @@ impl FieldSet {
             }
         }
         for (element, branch) in &self.0 {
-            branch
-                .below
-                .collect(&format!("{prefix}{}", shown(element)), paths);
+            branch.below.collect(&format!("{prefix}{}", shown(element)), paths);
         }
     }
 
     pub(crate) fn to_json(&self) -> Value {
         let branches = self.0.iter().map(|(element, branch)| {
             let mut below = branch.below.to_json();
-            if let (true, false, Some(map)) = (
-                branch.member,
-                branch.below.is_empty(),
-                below.as_object_mut(),
-            ) {
+            if let (true, false, Some(map)) = (branch.member, branch.below.is_empty(), below.as_object_mut()) {
                 map.insert(".".to_owned(), Value::Object(Map::new()));
             }
             (element.clone(), below)
@@ -174,23 +148,13 @@ impl FieldSet {
     }
 
     pub(crate) fn from_json(value: &Value) -> Self {
-        let branches = value
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(element, _)| *element != ".");
+        let branches = value.as_object().into_iter().flatten().filter(|(element, _)| *element != ".");
         Self(
             branches
                 .map(|(element, below)| {
                     let map = below.as_object();
                     let member = map.is_none_or(|map| map.is_empty() || map.contains_key("."));
-                    (
-                        element.clone(),
-                        Branch {
-                            member,
-                            below: Self::from_json(below),
-                        },
-                    )
+                    (element.clone(), Branch { member, below: Self::from_json(below) })
                 })
                 .collect(),
         )
@@ -203,10 +167,7 @@ fn shown(element: &str) -> String {
     match kind {
         "k:" => {
             let keys: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
-            let keys: Vec<String> = keys
-                .iter()
-                .map(|(name, value)| format!("{name}={value}"))
-                .collect();
+            let keys: Vec<String> = keys.iter().map(|(name, value)| format!("{name}={value}")).collect();
             format!("[{}]", keys.join(","))
         }
         "v:" => format!("[={text}]"),
@@ -222,28 +183,16 @@ mod tests {
     fn set(paths: &[&[&str]]) -> FieldSet {
         let mut set = FieldSet::default();
         for path in paths {
-            set.insert(
-                &path
-                    .iter()
-                    .map(|element| (*element).to_owned())
-                    .collect::<Vec<_>>(),
-            );
+            set.insert(&path.iter().map(|element| (*element).to_owned()).collect::<Vec<_>>());
         }
         set
     }
 
     #[test]
     fn a_set_survives_its_json() {
-        let all = set(&[
-            &["f:a"],
-            &["f:a", "f:b"],
-            &["f:c", "k:{\"name\":\"x\"}", "f:d"],
-        ]);
+        let all = set(&[&["f:a"], &["f:a", "f:b"], &["f:c", "k:{\"name\":\"x\"}", "f:d"]]);
         assert_eq!(FieldSet::from_json(&all.to_json()), all);
-        assert_eq!(
-            all.to_json().to_string(),
-            r#"{"f:a":{".":{},"f:b":{}},"f:c":{"k:{\"name\":\"x\"}":{"f:d":{}}}}"#
-        );
+        assert_eq!(all.to_json().to_string(), r#"{"f:a":{".":{},"f:b":{}},"f:c":{"k:{\"name\":\"x\"}":{"f:d":{}}}}"#);
         assert_eq!(all.paths(), [".a", ".a.b", ".c[name=\"x\"].d"]);
     }
 
@@ -251,10 +200,7 @@ mod tests {
     fn set_operations_keep_the_parents_apart_from_their_fields() {
         let all = set(&[&["f:a"], &["f:a", "f:b"]]);
         assert_eq!(all.difference(&set(&[&["f:a"]])), set(&[&["f:a", "f:b"]]));
-        assert_eq!(
-            all.intersection(&set(&[&["f:a", "f:b"]])),
-            set(&[&["f:a", "f:b"]])
-        );
+        assert_eq!(all.intersection(&set(&[&["f:a", "f:b"]])), set(&[&["f:a", "f:b"]]));
         assert!(all.difference(&all).is_empty());
     }
 }

@@ -23,11 +23,7 @@ pub(crate) struct Manager {
 
 impl Manager {
     fn identity(&self) -> (Operation, &str, &str, &str) {
-        let version = if self.operation == Operation::Apply {
-            ""
-        } else {
-            &self.api_version
-        };
+        let version = if self.operation == Operation::Apply { "" } else { &self.api_version };
         (self.operation, &self.name, version, &self.subresource)
     }
 
@@ -94,13 +90,7 @@ impl ManagedFields {
                 subresource: text("subresource"),
             };
             let time = entry["time"].as_str().map(str::to_owned);
-            managed.0.insert(
-                manager,
-                Owned {
-                    set: FieldSet::from_json(&entry["fieldsV1"]),
-                    time,
-                },
-            );
+            managed.0.insert(manager, Owned { set: FieldSet::from_json(&entry["fieldsV1"]), time });
         }
         managed
     }
@@ -129,11 +119,7 @@ impl ManagedFields {
 
     /// Adds fields to those of a manager.
     pub(crate) fn add(&mut self, manager: Manager, set: FieldSet, time: &str) {
-        let before = self
-            .0
-            .get(&manager)
-            .map(|owned| owned.set.clone())
-            .unwrap_or_default();
+        let before = self.0.get(&manager).map(|owned| owned.set.clone()).unwrap_or_default();
         self.put(manager, before.union(&set), Some(time.to_owned()));
     }
 
@@ -144,12 +130,8 @@ impl ManagedFields {
 
     /// Merges the oldest entries with `Update` above `most` into one, for each API version.
     pub(crate) fn cap(&mut self, most: usize) {
-        let mut updaters: Vec<Manager> = self
-            .0
-            .keys()
-            .filter(|manager| manager.operation == Operation::Update)
-            .cloned()
-            .collect();
+        let mut updaters: Vec<Manager> =
+            self.0.keys().filter(|manager| manager.operation == Operation::Update).cloned().collect();
         let mut left = updaters.len();
         if left <= most {
             return;
@@ -188,13 +170,8 @@ impl ManagedFields {
     pub(crate) fn write(&self, object: &mut Value) {
         let mut entries: Vec<_> = self.0.iter().collect();
         entries.sort_by(|(a, x), (b, y)| {
-            let key = |manager: &Manager| {
-                (
-                    manager.name.clone(),
-                    manager.api_version.clone(),
-                    manager.subresource.clone(),
-                )
-            };
+            let key =
+                |manager: &Manager| (manager.name.clone(), manager.api_version.clone(), manager.subresource.clone());
             (a.operation, &x.time, key(a)).cmp(&(b.operation, &y.time, key(b)))
         });
         let entries: Vec<Value> = entries
@@ -202,10 +179,7 @@ impl ManagedFields {
             .map(|(manager, owned)| {
                 let mut entry = Map::new();
                 entry.insert("manager".to_owned(), manager.name.clone().into());
-                entry.insert(
-                    "operation".to_owned(),
-                    format!("{:?}", manager.operation).into(),
-                );
+                entry.insert("operation".to_owned(), format!("{:?}", manager.operation).into());
                 entry.insert("apiVersion".to_owned(), manager.api_version.clone().into());
                 if let Some(time) = &owned.time {
                     entry.insert("time".to_owned(), time.clone().into());

@@ -17,10 +17,7 @@ pub(crate) struct Comparison {
 
 /// A value without a schema: maps merge, lists are atomic.
 fn untyped() -> Arc<Node> {
-    Arc::new(Node {
-        preserve: true,
-        ..Node::default()
-    })
+    Arc::new(Node { preserve: true, ..Node::default() })
 }
 
 /// The parts of a value that merge, from its schema and its JSON type.
@@ -70,10 +67,7 @@ pub(crate) fn element(list: &ListType, items: &Node, item: &Value) -> String {
             // Keys are sorted, whatever order the map of serde_json has.
             let mut keys: Vec<_> = element.iter().collect();
             keys.sort_by_key(|(key, _)| key.as_str());
-            let keys: Vec<String> = keys
-                .into_iter()
-                .map(|(key, value)| format!("{key:?}:{value}"))
-                .collect();
+            let keys: Vec<String> = keys.into_iter().map(|(key, value)| format!("{key:?}:{value}")).collect();
             format!("k:{{{}}}", keys.join(","))
         }
         _ => format!("v:{item}"),
@@ -88,27 +82,17 @@ pub(crate) fn is_valid(node: &Node, value: &Value) -> bool {
         (Shape::Integer | Shape::Number, value) => value.is_number(),
         (Shape::Boolean, value) => value.is_boolean(),
         (Shape::IntOrString, value) => !value.is_object() && !value.is_array(),
-        (Shape::Object { .. }, Value::Object(map)) => {
-            map.iter().all(|(name, value)| match node.field(name) {
-                (Some(field), _) => is_valid(field, value),
-                (None, _) => true,
-            })
-        }
+        (Shape::Object { .. }, Value::Object(map)) => map.iter().all(|(name, value)| match node.field(name) {
+            (Some(field), _) => is_valid(field, value),
+            (None, _) => true,
+        }),
         (Shape::Array { items, list }, Value::Array(values)) => values.iter().all(|item| {
             let keyed = match list {
                 ListType::Atomic => true,
                 ListType::Set => !item.is_null() && !item.is_object() && !item.is_array(),
                 ListType::Map(keys) => {
-                    let default = |key: &str| {
-                        items
-                            .field(key)
-                            .0
-                            .is_some_and(|field| field.default.is_some())
-                    };
-                    item.is_object()
-                        && keys
-                            .iter()
-                            .all(|key| item.get(key).is_some() || default(key))
+                    let default = |key: &str| items.field(key).0.is_some_and(|field| field.default.is_some());
+                    item.is_object() && keys.iter().all(|key| item.get(key).is_some() || default(key))
                 }
             };
             keyed && is_valid(items, item)
@@ -120,23 +104,14 @@ pub(crate) fn is_valid(node: &Node, value: &Value) -> bool {
 /// Returns false for a value with fields that its schema does not have.
 pub(crate) fn is_declared(node: &Node, value: &Value) -> bool {
     match (&node.shape, value) {
-        (
-            Shape::Object {
-                properties,
-                additional,
-                ..
-            },
-            Value::Object(map),
-        ) => map.iter().all(|(name, value)| {
+        (Shape::Object { properties, additional, .. }, Value::Object(map)) => map.iter().all(|(name, value)| {
             match node.field(name).0 {
                 Some(field) => is_declared(field, value),
                 // An object without fields stands for any.
                 None => node.preserve || (properties.is_empty() && additional.is_none()),
             }
         }),
-        (Shape::Array { items, .. }, Value::Array(values)) => {
-            values.iter().all(|value| is_declared(items, value))
-        }
+        (Shape::Array { items, .. }, Value::Array(values)) => values.iter().all(|value| is_declared(items, value)),
         _ => true,
     }
 }
@@ -153,10 +128,7 @@ fn collect(node: &Node, value: &Value, path: &mut Vec<String>, set: &mut FieldSe
         View::Leaf => {
             // An empty list that merges has no item to own.
             let empty = matches!((&node.shape, value), (Shape::Array { list, .. }, Value::Null) if *list != ListType::Atomic)
-                || matches!(
-                    (&node.shape, value),
-                    (Shape::Object { atomic: false, .. }, Value::Null)
-                );
+                || matches!((&node.shape, value), (Shape::Object { atomic: false, .. }, Value::Null));
             if !empty {
                 set.insert(path);
             }
@@ -173,18 +145,10 @@ fn collect(node: &Node, value: &Value, path: &mut Vec<String>, set: &mut FieldSe
             }
         }
         View::List(values, list, items) => {
-            let elements: Vec<String> = values
-                .iter()
-                .map(|item| element(list, items, item))
-                .collect();
+            let elements: Vec<String> = values.iter().map(|item| element(list, items, item)).collect();
             for (at, item) in values.iter().enumerate() {
                 path.push(elements[at].clone());
-                if elements
-                    .iter()
-                    .filter(|other| **other == elements[at])
-                    .count()
-                    == 1
-                {
+                if elements.iter().filter(|other| **other == elements[at]).count() == 1 {
                     collect(items, item, path, set);
                 }
                 set.insert(path);
@@ -208,26 +172,16 @@ pub(crate) fn compare(node: &Node, old: &Value, new: &Value) -> Comparison {
     comparison
 }
 
-fn walk(
-    node: &Node,
-    old: Option<&Value>,
-    new: Option<&Value>,
-    path: &mut Vec<String>,
-    to: &mut Comparison,
-) {
+fn walk(node: &Node, old: Option<&Value>, new: Option<&Value>, path: &mut Vec<String>, to: &mut Comparison) {
     let is_empty = |value: Option<&Value>| match value {
         None | Some(Value::Null) => true,
         Some(Value::Array(values)) => values.is_empty(),
         Some(Value::Object(map)) => map.is_empty(),
         Some(_) => false,
     };
-    let views = (
-        old.map(|old| view(node, old)),
-        new.map(|new| view(node, new)),
-    );
-    let scalar = |value: Option<&Value>| {
-        value.is_some_and(|value| !value.is_object() && !value.is_array() && !value.is_null())
-    };
+    let views = (old.map(|old| view(node, old)), new.map(|new| view(node, new)));
+    let scalar =
+        |value: Option<&Value>| value.is_some_and(|value| !value.is_object() && !value.is_array() && !value.is_null());
     let leaf = match &views {
         (Some(View::Map(_) | View::List(..)), _) | (_, Some(View::Map(_) | View::List(..))) => {
             (is_empty(old) && is_empty(new)) || scalar(old) || scalar(new)
@@ -247,9 +201,7 @@ fn walk(
         (Some(View::List(_, list, items)), _) | (_, Some(View::List(_, list, items))) => {
             let values = |value: Option<&'_ Value>| -> Vec<(String, Value)> {
                 let values = value.and_then(Value::as_array).into_iter().flatten();
-                values
-                    .map(|item| (element(list, items, item), item.clone()))
-                    .collect()
+                values.map(|item| (element(list, items, item), item.clone())).collect()
             };
             let (old, new) = (values(old), values(new));
             let mut elements: Vec<&String> = Vec::new();
@@ -260,11 +212,7 @@ fn walk(
             }
             for element in elements {
                 let of = |values: &'_ [(String, Value)]| -> Vec<Value> {
-                    values
-                        .iter()
-                        .filter(|(other, _)| other == element)
-                        .map(|(_, value)| value.clone())
-                        .collect()
+                    values.iter().filter(|(other, _)| other == element).map(|(_, value)| value.clone()).collect()
                 };
                 let (old, new) = (of(&old), of(&new));
                 path.push(element.clone());
@@ -292,25 +240,14 @@ fn walk(
             }
         }
         _ => {
-            let map = |value: Option<&'_ Value>| {
-                value
-                    .and_then(Value::as_object)
-                    .cloned()
-                    .unwrap_or_default()
-            };
+            let map = |value: Option<&'_ Value>| value.and_then(Value::as_object).cloned().unwrap_or_default();
             let (before, after) = (map(old), map(new));
             let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
             names.sort_unstable();
             names.dedup();
             for name in names {
                 path.push(format!("f:{name}"));
-                walk(
-                    &child(node, name).0,
-                    before.get(name),
-                    after.get(name),
-                    path,
-                    to,
-                );
+                walk(&child(node, name).0, before.get(name), after.get(name), path, to);
                 path.pop();
             }
         }
@@ -325,21 +262,13 @@ fn walk(
 /// Merges an applied value into the live one. Returns none if a list of it has two items with equal keys.
 pub(crate) fn merge(node: &Node, live: &Value, config: &Value) -> Option<Value> {
     let live = Some(live).filter(|live| !live.is_null());
-    Some(
-        merged(node, live, Some(config))
-            .ok()?
-            .unwrap_or(Value::Null),
-    )
+    Some(merged(node, live, Some(config)).ok()?.unwrap_or(Value::Null))
 }
 
 /// Two items of an applied list have equal keys.
 struct Duplicate;
 
-fn merged(
-    node: &Node,
-    live: Option<&Value>,
-    config: Option<&Value>,
-) -> Result<Option<Value>, Duplicate> {
+fn merged(node: &Node, live: Option<&Value>, config: Option<&Value>) -> Result<Option<Value>, Duplicate> {
     let is_empty = |value: Option<&Value>| match value {
         None | Some(Value::Null) => true,
         Some(Value::Array(values)) => values.is_empty(),
@@ -347,11 +276,7 @@ fn merged(
         Some(_) => false,
     };
     // A null does not replace a value that merges.
-    let viewed = config
-        .filter(|config| !config.is_null())
-        .or(live)
-        .or(config)
-        .map(|value| view(node, value));
+    let viewed = config.filter(|config| !config.is_null()).or(live).or(config).map(|value| view(node, value));
     let leaf = matches!(viewed, Some(View::Leaf) | None) || (is_empty(live) && is_empty(config));
     if leaf {
         return Ok(config.or(live).cloned());
@@ -359,12 +284,7 @@ fn merged(
     if let Some(View::List(_, list, items)) = viewed {
         return merged_list(list, items, live, config);
     }
-    let map = |value: Option<&Value>| {
-        value
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default()
-    };
+    let map = |value: Option<&Value>| value.and_then(Value::as_object).cloned().unwrap_or_default();
     let (before, after) = (map(live), map(config));
     let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
     names.sort_unstable();
@@ -388,9 +308,7 @@ fn merged_list(
 ) -> Result<Option<Value>, Duplicate> {
     let index = |value: Option<&Value>| -> Vec<(String, Value)> {
         let values = value.and_then(Value::as_array).into_iter().flatten();
-        values
-            .map(|item| (element(list, items, item), item.clone()))
-            .collect()
+        values.map(|item| (element(list, items, item), item.clone())).collect()
     };
     let (left, right) = (index(live), index(config));
     for (at, (element, _)) in right.iter().enumerate() {
@@ -399,24 +317,16 @@ fn merged_list(
         }
     }
     let of = |values: &[(String, Value)], element: &str| {
-        let found: Vec<_> = values
-            .iter()
-            .filter(|(other, _)| other == element)
-            .collect();
+        let found: Vec<_> = values.iter().filter(|(other, _)| other == element).collect();
         match &found[..] {
             [] => None,
             [(_, value)] => Some(value.clone()),
             _ => Some(Value::Null),
         }
     };
-    let has = |values: &[(String, Value)], element: &str| {
-        values.iter().any(|(other, _)| other == element)
-    };
-    let mut shared: std::collections::VecDeque<&String> = right
-        .iter()
-        .map(|(element, _)| element)
-        .filter(|element| has(&left, element))
-        .collect();
+    let has = |values: &[(String, Value)], element: &str| values.iter().any(|(other, _)| other == element);
+    let mut shared: std::collections::VecDeque<&String> =
+        right.iter().map(|(element, _)| element).filter(|element| has(&left, element)).collect();
     let mut next = shared.pop_front();
     let mut done: Vec<&String> = Vec::new();
     let mut out = Vec::new();
@@ -426,11 +336,7 @@ fn merged_list(
             let element = &left[at_left].0;
             if *element == right[at_right].0 {
                 done.push(element);
-                out.extend(merged(
-                    items,
-                    of(&left, element).as_ref(),
-                    of(&right, element).as_ref(),
-                )?);
+                out.extend(merged(items, of(&left, element).as_ref(), of(&right, element).as_ref())?);
                 at_left += 1;
                 at_right += 1;
                 next = shared.pop_front();
@@ -485,11 +391,7 @@ pub(crate) fn remove(node: &Node, value: &Value, set: &FieldSet) -> Value {
                 };
                 out.insert(name.clone(), kept);
             }
-            if out.is_empty() && !matched {
-                Value::Null
-            } else {
-                Value::Object(out)
-            }
+            if out.is_empty() && !matched { Value::Null } else { Value::Object(out) }
         }
         View::List(values, list, items) => {
             let mut out = Vec::new();
@@ -508,11 +410,7 @@ pub(crate) fn remove(node: &Node, value: &Value, set: &FieldSet) -> Value {
                 };
                 out.push(kept);
             }
-            if out.is_empty() && !matched {
-                Value::Null
-            } else {
-                Value::Array(out)
-            }
+            if out.is_empty() && !matched { Value::Null } else { Value::Array(out) }
         }
         // A value that is removed as a whole is a member of the set.
         View::Leaf if value.is_object() || value.is_array() => Value::Null,

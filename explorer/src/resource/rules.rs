@@ -43,8 +43,7 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
             }
         }
         "namespaces" => {
-            object["metadata"]["labels"]["kubernetes.io/metadata.name"] =
-                object["metadata"]["name"].clone()
+            object["metadata"]["labels"]["kubernetes.io/metadata.name"] = object["metadata"]["name"].clone()
         }
         _ => {}
     }
@@ -109,10 +108,7 @@ fn quality(pod: &Value) -> &'static str {
     let mut guaranteed = true;
     let mut any = false;
     for container in pod["spec"]["containers"].as_array().into_iter().flatten() {
-        let (requests, limits) = (
-            &container["resources"]["requests"],
-            &container["resources"]["limits"],
-        );
+        let (requests, limits) = (&container["resources"]["requests"], &container["resources"]["limits"]);
         for name in ["cpu", "memory"] {
             let zero = |value: &Value| value.is_null() || *value == "0";
             any |= !zero(&requests[name]) || !zero(&limits[name]);
@@ -127,20 +123,12 @@ fn quality(pod: &Value) -> &'static str {
 }
 
 /// Resets the fields that an endpoint cannot change, and counts the generation.
-pub(crate) fn prepare_update(
-    resource: &Resource,
-    subresource: &str,
-    object: &mut Value,
-    old: &Value,
-) {
+pub(crate) fn prepare_update(resource: &Resource, subresource: &str, object: &mut Value, old: &Value) {
     let keep = |object: &mut Value, path: &[&str]| keep(object, old, path);
     object["metadata"]["generation"] = old["metadata"]["generation"].clone();
     if subresource == "status" {
         if resource.custom {
-            let (status, managed) = (
-                object["status"].clone(),
-                object["metadata"]["managedFields"].clone(),
-            );
+            let (status, managed) = (object["status"].clone(), object["metadata"]["managedFields"].clone());
             *object = old.clone();
             set(object, "status", status);
             set(&mut object["metadata"], "managedFields", managed);
@@ -173,8 +161,7 @@ pub(crate) fn prepare_update(
             }
             (false, "pods") => object["spec"] != old["spec"],
             (false, "deployments") => {
-                object["spec"] != old["spec"]
-                    || object["metadata"]["annotations"] != old["metadata"]["annotations"]
+                object["spec"] != old["spec"] || object["metadata"]["annotations"] != old["metadata"]["annotations"]
             }
             _ => false,
         };
@@ -225,34 +212,18 @@ fn keep(object: &mut Value, old: &Value, path: &[&str]) {
 }
 
 /// Validates an object of a built-in kind.
-pub(crate) fn validate(
-    resource: &Resource,
-    object: &Value,
-    old: Option<&Value>,
-) -> Result<Vec<FieldError>, Refusal> {
+pub(crate) fn validate(resource: &Resource, object: &Value, old: Option<&Value>) -> Result<Vec<FieldError>, Refusal> {
     let mut errors = Vec::new();
     match resource.plural.as_str() {
         "configmaps" | "secrets" => {
             immutable(object, old, &mut errors);
             for field in ["data", "binaryData"] {
-                for key in object[field]
-                    .as_object()
-                    .into_iter()
-                    .flatten()
-                    .map(|(key, _)| key)
-                {
-                    if !key
-                        .bytes()
-                        .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-                    {
+                for key in object[field].as_object().into_iter().flatten().map(|(key, _)| key) {
+                    if !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
                         let detail = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' \
                                       (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
                                       '[-._a-zA-Z0-9]+')";
-                        errors.push(FieldError::invalid(
-                            format!("{field}[{key}]"),
-                            &key.as_str().into(),
-                            detail,
-                        ));
+                        errors.push(FieldError::invalid(format!("{field}[{key}]"), &key.as_str().into(), detail));
                     }
                 }
             }
@@ -263,35 +234,21 @@ pub(crate) fn validate(
                 if let Some(old) = old
                     && old["type"] != object["type"]
                 {
-                    errors.push(FieldError::invalid(
-                        "type",
-                        &object["type"],
-                        "field is immutable",
-                    ));
+                    errors.push(FieldError::invalid("type", &object["type"], "field is immutable"));
                 }
             }
         }
         "deployments" => {
             validate_deployment(object, &mut errors);
-            validate_pod_spec(
-                &object["spec"]["template"]["spec"],
-                "spec.template.spec",
-                &mut errors,
-            )?;
+            validate_pod_spec(&object["spec"]["template"]["spec"], "spec.template.spec", &mut errors)?;
             if object["spec"]["template"]["spec"]["restartPolicy"] != "Always" {
                 let policy = &object["spec"]["template"]["spec"]["restartPolicy"];
-                errors.push(FieldError::unsupported(
-                    "spec.template.spec.restartPolicy",
-                    policy,
-                    &["Always".into()],
-                ));
+                errors.push(FieldError::unsupported("spec.template.spec.restartPolicy", policy, &["Always".into()]));
             }
             if let Some(old) = old
                 && old["spec"]["selector"] != object["spec"]["selector"]
             {
-                return Err(Refusal::unsupported(
-                    "the error for a changed selector of a Deployment",
-                ));
+                return Err(Refusal::unsupported("the error for a changed selector of a Deployment"));
             }
         }
         "pods" => {
@@ -299,9 +256,7 @@ pub(crate) fn validate(
             if let Some(old) = old
                 && changed_pod(object, old)
             {
-                return Err(Refusal::unsupported(
-                    "the error for a changed spec of a Pod",
-                ));
+                return Err(Refusal::unsupported("the error for a changed spec of a Pod"));
             }
         }
         "services" => validate_service(object, old, &mut errors)?,
@@ -316,33 +271,20 @@ fn immutable(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) 
         return;
     };
     if object["immutable"] != true {
-        errors.push(FieldError::forbidden(
-            "immutable",
-            "field is immutable when `immutable` is set",
-        ));
+        errors.push(FieldError::forbidden("immutable", "field is immutable when `immutable` is set"));
     }
     for field in ["data", "binaryData"] {
         if object[field] != old[field] {
-            errors.push(FieldError::forbidden(
-                field,
-                "field is immutable when `immutable` is set",
-            ));
+            errors.push(FieldError::forbidden(field, "field is immutable when `immutable` is set"));
         }
     }
 }
 
 fn validate_deployment(object: &Value, errors: &mut Vec<FieldError>) {
     let spec = &object["spec"];
-    for (field, value) in [
-        ("replicas", &spec["replicas"]),
-        ("revisionHistoryLimit", &spec["revisionHistoryLimit"]),
-    ] {
+    for (field, value) in [("replicas", &spec["replicas"]), ("revisionHistoryLimit", &spec["revisionHistoryLimit"])] {
         if value.as_i64().is_some_and(|number| number < 0) {
-            errors.push(FieldError::invalid(
-                format!("spec.{field}"),
-                value,
-                "must be greater than or equal to 0",
-            ));
+            errors.push(FieldError::invalid(format!("spec.{field}"), value, "must be greater than or equal to 0"));
         }
     }
     if spec["strategy"]["type"] == "Recreate" && !spec["strategy"]["rollingUpdate"].is_null() {
@@ -360,27 +302,13 @@ fn validate_deployment(object: &Value, errors: &mut Vec<FieldError>) {
         return;
     }
     let labels = &spec["template"]["metadata"]["labels"];
-    if missing
-        || selector
-            .as_object()
-            .into_iter()
-            .flatten()
-            .any(|(key, value)| labels[key] != *value)
-    {
+    if missing || selector.as_object().into_iter().flatten().any(|(key, value)| labels[key] != *value) {
         let detail = "`selector` does not match template `labels`";
-        errors.push(FieldError::invalid(
-            "spec.template.metadata.labels",
-            labels,
-            detail,
-        ));
+        errors.push(FieldError::invalid("spec.template.metadata.labels", labels, detail));
     }
 }
 
-fn validate_pod_spec(
-    spec: &Value,
-    path: &str,
-    errors: &mut Vec<FieldError>,
-) -> Result<(), Refusal> {
+fn validate_pod_spec(spec: &Value, path: &str, errors: &mut Vec<FieldError>) -> Result<(), Refusal> {
     let containers = spec["containers"].as_array().cloned().unwrap_or_default();
     if containers.is_empty() {
         errors.push(FieldError::required(format!("{path}.containers"), ""));
@@ -391,39 +319,19 @@ fn validate_pod_spec(
             errors.push(FieldError::required(format!("{path}.image"), ""));
         }
         if !is_label(container["name"].as_str().unwrap_or_default()) {
-            return Err(Refusal::unsupported(
-                "the error for an invalid name of a container",
-            ));
+            return Err(Refusal::unsupported("the error for an invalid name of a container"));
         }
-        if containers[..at]
-            .iter()
-            .any(|other| other["name"] == container["name"])
-        {
-            errors.push(FieldError::duplicate(
-                format!("{path}.name"),
-                &container["name"],
-            ));
+        if containers[..at].iter().any(|other| other["name"] == container["name"]) {
+            errors.push(FieldError::duplicate(format!("{path}.name"), &container["name"]));
         }
         for mount in container["volumeMounts"].as_array().into_iter().flatten() {
-            if !spec["volumes"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .any(|volume| volume["name"] == mount["name"])
-            {
-                return Err(Refusal::unsupported(
-                    "the error for a mount without a volume",
-                ));
+            if !spec["volumes"].as_array().into_iter().flatten().any(|volume| volume["name"] == mount["name"]) {
+                return Err(Refusal::unsupported("the error for a mount without a volume"));
             }
         }
         for port in container["ports"].as_array().into_iter().flatten() {
-            if !port["containerPort"]
-                .as_i64()
-                .is_some_and(|port| (1..65536).contains(&port))
-            {
-                return Err(Refusal::unsupported(
-                    "the error for an invalid port of a container",
-                ));
+            if !port["containerPort"].as_i64().is_some_and(|port| (1..65536).contains(&port)) {
+                return Err(Refusal::unsupported("the error for an invalid port of a container"));
             }
         }
     }
@@ -441,16 +349,10 @@ fn changed_pod(object: &Value, old: &Value) -> bool {
     fixed(object) != fixed(old)
 }
 
-fn validate_service(
-    object: &Value,
-    old: Option<&Value>,
-    errors: &mut Vec<FieldError>,
-) -> Result<(), Refusal> {
+fn validate_service(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) -> Result<(), Refusal> {
     let spec = &object["spec"];
     if spec["type"] != "ClusterIP" {
-        return Err(Refusal::unsupported(
-            "Services of a type other than ClusterIP",
-        ));
+        return Err(Refusal::unsupported("Services of a type other than ClusterIP"));
     }
     let headless = spec["clusterIP"] == "None";
     let ports = spec["ports"].as_array().cloned().unwrap_or_default();
@@ -461,57 +363,33 @@ fn validate_service(
         if ports.len() > 1 && port["name"].is_null() {
             errors.push(FieldError::required(format!("spec.ports[{at}].name"), ""));
         }
-        if !port["port"]
-            .as_i64()
-            .is_some_and(|port| (1..65536).contains(&port))
-        {
-            return Err(Refusal::unsupported(
-                "the error for an invalid port of a Service",
-            ));
+        if !port["port"].as_i64().is_some_and(|port| (1..65536).contains(&port)) {
+            return Err(Refusal::unsupported("the error for an invalid port of a Service"));
         }
         let same = |other: &&Value| {
-            other["name"] == port["name"]
-                || (other["port"] == port["port"] && other["protocol"] == port["protocol"])
+            other["name"] == port["name"] || (other["port"] == port["port"] && other["protocol"] == port["protocol"])
         };
         if ports[..at].iter().find(same).is_some() {
-            return Err(Refusal::unsupported(
-                "the error for two equal ports of a Service",
-            ));
+            return Err(Refusal::unsupported("the error for two equal ports of a Service"));
         }
     }
     if let Some(old) = old
         && old["spec"]["clusterIP"] != spec["clusterIP"]
     {
-        return Err(Refusal::unsupported(
-            "the error for a changed clusterIP of a Service",
-        ));
+        return Err(Refusal::unsupported("the error for a changed clusterIP of a Service"));
     }
     Ok(())
 }
 
 fn validate_lease(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let spec = &object["spec"];
-    if spec["leaseDurationSeconds"]
-        .as_i64()
-        .is_some_and(|seconds| seconds <= 0)
-    {
+    if spec["leaseDurationSeconds"].as_i64().is_some_and(|seconds| seconds <= 0) {
         let value = &spec["leaseDurationSeconds"];
-        errors.push(FieldError::invalid(
-            "spec.leaseDurationSeconds",
-            value,
-            "must be greater than 0",
-        ));
+        errors.push(FieldError::invalid("spec.leaseDurationSeconds", value, "must be greater than 0"));
     }
-    if spec["leaseTransitions"]
-        .as_i64()
-        .is_some_and(|number| number < 0)
-    {
+    if spec["leaseTransitions"].as_i64().is_some_and(|number| number < 0) {
         let value = &spec["leaseTransitions"];
-        errors.push(FieldError::invalid(
-            "spec.leaseTransitions",
-            value,
-            "must be greater than or equal to 0",
-        ));
+        errors.push(FieldError::invalid("spec.leaseTransitions", value, "must be greater than or equal to 0"));
     }
     let _ = old;
 }
@@ -519,17 +397,10 @@ fn validate_lease(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldErr
 /// True for a DNS label.
 pub(crate) fn is_label(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !text.is_empty()
-        && text.len() <= 63
-        && text.bytes().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
+    !text.is_empty() && text.len() <= 63 && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')
 }
 
 /// True for a DNS subdomain.
 pub(crate) fn is_subdomain(text: &str) -> bool {
-    text.len() <= 253
-        && text
-            .split('.')
-            .all(|label| is_label(label) || (label.len() > 63 && is_label(&label[..63])))
+    text.len() <= 253 && text.split('.').all(|label| is_label(label) || (label.len() > 63 && is_label(&label[..63])))
 }

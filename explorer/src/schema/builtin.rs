@@ -18,17 +18,11 @@ pub(crate) fn schema(name: &str) -> Arc<Node> {
         let components: Map<String, Value> = serde_json::from_str(OPENAPI).unwrap_or_default();
         let mut read = BTreeMap::new();
         for name in components.keys() {
-            Node::read(
-                &json!({ "$ref": format!("#/{name}") }),
-                &components,
-                &mut read,
-            );
+            Node::read(&json!({ "$ref": format!("#/{name}") }), &components, &mut read);
         }
         read
     });
-    read.get(&format!("io.k8s.api.{name}"))
-        .cloned()
-        .unwrap_or_default()
+    read.get(&format!("io.k8s.api.{name}")).cloned().unwrap_or_default()
 }
 
 /// Fields whose defaults and validation the server has, by type. All fields of other types are known.
@@ -75,10 +69,7 @@ const FIELDS: &[(&str, &[&str])] = &[
             "securityContext",
         ],
     ),
-    (
-        "core.v1.Volume",
-        &["name", "configMap", "secret", "emptyDir", "projected"],
-    ),
+    ("core.v1.Volume", &["name", "configMap", "secret", "emptyDir", "projected"]),
     ("core.v1.ResourceRequirements", &["limits", "requests"]),
     (
         "core.v1.ServiceSpec",
@@ -111,14 +102,7 @@ const POINTERS: &[(&str, &[&str])] = &[
     ),
     (
         "core.v1.PodSecurityContext",
-        &[
-            "runAsNonRoot",
-            "runAsUser",
-            "runAsGroup",
-            "fsGroup",
-            "fsGroupChangePolicy",
-            "seccompProfile",
-        ],
+        &["runAsNonRoot", "runAsUser", "runAsGroup", "fsGroup", "fsGroupChangePolicy", "seccompProfile"],
     ),
     (
         "core.v1.SecurityContext",
@@ -134,38 +118,19 @@ const POINTERS: &[(&str, &[&str])] = &[
     ),
     ("core.v1.Probe", &["terminationGracePeriodSeconds"]),
     ("core.v1.Toleration", &["tolerationSeconds"]),
-    (
-        "core.v1.ConfigMapVolumeSource",
-        &["defaultMode", "optional"],
-    ),
+    ("core.v1.ConfigMapVolumeSource", &["defaultMode", "optional"]),
     ("core.v1.SecretVolumeSource", &["defaultMode", "optional"]),
     ("core.v1.ProjectedVolumeSource", &["defaultMode"]),
-    (
-        "core.v1.ServiceAccountTokenProjection",
-        &["expirationSeconds"],
-    ),
+    ("core.v1.ServiceAccountTokenProjection", &["expirationSeconds"]),
     ("core.v1.ConfigMapKeySelector", &["optional"]),
     ("core.v1.SecretKeySelector", &["optional"]),
-    (
-        "core.v1.ServiceSpec",
-        &["ipFamilyPolicy", "internalTrafficPolicy"],
-    ),
+    ("core.v1.ServiceSpec", &["ipFamilyPolicy", "internalTrafficPolicy"]),
     ("core.v1.ServicePort", &["appProtocol"]),
     ("core.v1.ConfigMap", &["immutable"]),
     ("core.v1.Secret", &["immutable"]),
     ("core.v1.ServiceAccount", &["automountServiceAccountToken"]),
-    (
-        "apps.v1.DeploymentSpec",
-        &[
-            "replicas",
-            "revisionHistoryLimit",
-            "progressDeadlineSeconds",
-        ],
-    ),
-    (
-        "apps.v1.DeploymentStatus",
-        &["collisionCount", "terminatingReplicas"],
-    ),
+    ("apps.v1.DeploymentSpec", &["replicas", "revisionHistoryLimit", "progressDeadlineSeconds"]),
+    ("apps.v1.DeploymentStatus", &["collisionCount", "terminatingReplicas"]),
     (
         "coordination.v1.LeaseSpec",
         &[
@@ -197,14 +162,7 @@ pub(crate) fn read(node: &Node, value: &mut Value, path: &str) -> Result<(), Ref
     };
     match (&node.shape, &mut *value) {
         (_, Value::Null) | (Shape::Any, _) => Ok(()),
-        (
-            Shape::Object {
-                properties,
-                additional,
-                ..
-            },
-            Value::Object(map),
-        ) => {
+        (Shape::Object { properties, additional, .. }, Value::Object(map)) => {
             let name = node.name.as_deref().unwrap_or_default();
             if properties.is_empty() && additional.is_none() {
                 return Ok(());
@@ -226,13 +184,9 @@ pub(crate) fn read(node: &Node, value: &mut Value, path: &str) -> Result<(), Ref
             let known = listed(FIELDS, name);
             for (field, value) in map.iter_mut() {
                 read(&properties[field], value, &format!("{path}.{field}"))?;
-                if known.is_some_and(|known| !known.contains(&field.as_str()))
-                    && !is_zero(&properties[field], value)
-                {
+                if known.is_some_and(|known| !known.contains(&field.as_str())) && !is_zero(&properties[field], value) {
                     let name = name.rsplit("api.").next().unwrap_or(name);
-                    return Err(Refusal::unsupported(&format!(
-                        "the field `{field}` of {name}"
-                    )));
+                    return Err(Refusal::unsupported(&format!("the field `{field}` of {name}")));
                 }
             }
             let pointers = listed(POINTERS, name).unwrap_or_default();
@@ -247,9 +201,7 @@ pub(crate) fn read(node: &Node, value: &mut Value, path: &str) -> Result<(), Ref
                     continue;
                 };
                 let kept = match default {
-                    Value::Object(_) => ALWAYS
-                        .iter()
-                        .any(|(known, kept)| name.ends_with(known) && kept == field),
+                    Value::Object(_) => ALWAYS.iter().any(|(known, kept)| name.ends_with(known) && kept == field),
                     Value::String(text) => !text.is_empty() || node.required.contains(field),
                     _ => node.required.contains(field),
                 };
@@ -288,28 +240,18 @@ pub(crate) fn read(node: &Node, value: &mut Value, path: &str) -> Result<(), Ref
         (Shape::Integer, Value::Number(number)) if number.is_i64() => Ok(()),
         (Shape::Number, Value::Number(_)) | (Shape::Boolean, Value::Bool(_)) => Ok(()),
         (Shape::IntOrString, Value::String(text)) => {
-            if node
-                .name
-                .as_deref()
-                .is_some_and(|name| name.ends_with("Quantity"))
-            {
+            if node.name.as_deref().is_some_and(|name| name.ends_with("Quantity")) {
                 match quantity(text) {
                     Some(canonical) => *value = canonical.into(),
                     None => {
-                        return Err(Refusal::unsupported(&format!(
-                            "the quantity {text:?} of `{path}`"
-                        )));
+                        return Err(Refusal::unsupported(&format!("the quantity {text:?} of `{path}`")));
                     }
                 }
             }
             Ok(())
         }
         (Shape::IntOrString, Value::Number(number)) if number.is_i64() => {
-            if node
-                .name
-                .as_deref()
-                .is_some_and(|name| name.ends_with("Quantity"))
-            {
+            if node.name.as_deref().is_some_and(|name| name.ends_with("Quantity")) {
                 *value = number.to_string().into();
                 return read(node, value, path);
             }
@@ -353,16 +295,7 @@ fn is_zero(node: &Node, value: &Value) -> bool {
         Value::Number(number) => number.as_f64() == Some(0.0),
         Value::String(text) => text.is_empty(),
         Value::Array(values) => values.is_empty(),
-        Value::Object(map) => {
-            map.is_empty()
-                && matches!(
-                    &node.shape,
-                    Shape::Object {
-                        additional: Some(_),
-                        ..
-                    }
-                )
-        }
+        Value::Object(map) => map.is_empty() && matches!(&node.shape, Shape::Object { additional: Some(_), .. }),
     }
 }
 
@@ -382,11 +315,7 @@ fn default(name: &str, map: &mut Map<String, Value>) {
             set("securityContext", json!({}));
             set("schedulerName", "default-scheduler".into());
             // The deprecated name follows the new one.
-            if let Some(account) = map
-                .get("serviceAccountName")
-                .or(map.get("serviceAccount"))
-                .cloned()
-            {
+            if let Some(account) = map.get("serviceAccountName").or(map.get("serviceAccount")).cloned() {
                 map.insert("serviceAccountName".to_owned(), account.clone());
                 map.insert("serviceAccount".to_owned(), account);
             }
@@ -397,10 +326,7 @@ fn default(name: &str, map: &mut Map<String, Value>) {
             if !map.contains_key("imagePullPolicy") {
                 let image = map.get("image").and_then(Value::as_str).unwrap_or_default();
                 let last = image.rsplit('/').next().unwrap_or_default();
-                let fixed = last.contains('@')
-                    || last
-                        .rsplit_once(':')
-                        .is_some_and(|(_, tag)| tag != "latest");
+                let fixed = last.contains('@') || last.rsplit_once(':').is_some_and(|(_, tag)| tag != "latest");
                 let policy = if fixed { "IfNotPresent" } else { "Always" };
                 map.insert("imagePullPolicy".to_owned(), policy.into());
             }
@@ -416,9 +342,7 @@ fn default(name: &str, map: &mut Map<String, Value>) {
             set("scheme", "HTTP".into());
         }
         "core.v1.ObjectFieldSelector" => set("apiVersion", "v1".into()),
-        "core.v1.ConfigMapVolumeSource"
-        | "core.v1.SecretVolumeSource"
-        | "core.v1.ProjectedVolumeSource" => {
+        "core.v1.ConfigMapVolumeSource" | "core.v1.SecretVolumeSource" | "core.v1.ProjectedVolumeSource" => {
             set("defaultMode", 420.into());
         }
         "core.v1.ServiceAccountTokenProjection" => set("expirationSeconds", 3600.into()),
@@ -470,18 +394,8 @@ fn default_strategy(strategy: &mut Value) {
 /// Returns a time in the form of the server: in UTC, with seconds, or with microseconds for `MicroTime`.
 fn time(node: &Node, text: &str) -> Option<String> {
     let time: jiff::Timestamp = text.parse().ok()?;
-    let micro = node
-        .name
-        .as_deref()
-        .is_some_and(|name| name.ends_with("MicroTime"));
-    Some(
-        time.strftime(if micro {
-            "%Y-%m-%dT%H:%M:%S.%6fZ"
-        } else {
-            "%Y-%m-%dT%H:%M:%SZ"
-        })
-        .to_string(),
-    )
+    let micro = node.name.as_deref().is_some_and(|name| name.ends_with("MicroTime"));
+    Some(time.strftime(if micro { "%Y-%m-%dT%H:%M:%S.%6fZ" } else { "%Y-%m-%dT%H:%M:%SZ" }).to_string())
 }
 
 /// Returns a quantity in the form that the server writes, or none if it would be another one.
@@ -504,9 +418,7 @@ fn is_base64(text: &str) -> bool {
     let body = text.trim_end_matches('=');
     text.len().is_multiple_of(4)
         && text.len() - body.len() <= 2
-        && body
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
+        && body.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
 }
 
 /// The base64 form of a text, for `stringData`.
@@ -514,19 +426,11 @@ pub(crate) fn to_base64(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for chunk in text.as_bytes().chunks(3) {
-        let bytes = [
-            chunk[0],
-            chunk.get(1).copied().unwrap_or(0),
-            chunk.get(2).copied().unwrap_or(0),
-        ];
+        let bytes = [chunk[0], chunk.get(1).copied().unwrap_or(0), chunk.get(2).copied().unwrap_or(0)];
         let all = u32::from(bytes[0]) << 16 | u32::from(bytes[1]) << 8 | u32::from(bytes[2]);
         for at in 0..4 {
             let letter = LETTERS[(all >> (18 - 6 * at) & 63) as usize];
-            out.push(if at <= chunk.len() {
-                char::from(letter)
-            } else {
-                '='
-            });
+            out.push(if at <= chunk.len() { char::from(letter) } else { '=' });
         }
     }
     out

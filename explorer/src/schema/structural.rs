@@ -37,9 +37,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// Formats that need no validation.
-const FORMATS: &[&str] = &[
-    "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "uint",
-];
+const FORMATS: &[&str] = &["int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "uint"];
 
 /// Returns an error for the first keyword of a CRD's schema that the server does not have.
 pub(crate) fn check(schema: &Value, path: &str) -> Result<(), Refusal> {
@@ -48,17 +46,13 @@ pub(crate) fn check(schema: &Value, path: &str) -> Result<(), Refusal> {
     };
     for (keyword, value) in map {
         let known = match keyword.as_str() {
-            "format" => value
-                .as_str()
-                .is_some_and(|format| FORMATS.contains(&format)),
+            "format" => value.as_str().is_some_and(|format| FORMATS.contains(&format)),
             keyword => KEYWORDS.contains(&keyword),
         };
         // The usual companion of `x-kubernetes-int-or-string` only repeats it.
         let companion = keyword == "anyOf" && schema["x-kubernetes-int-or-string"] == true;
         if !known && !companion {
-            return Err(Refusal::unsupported(&format!(
-                "`{keyword}: {value}` in the schema at `{path}`"
-            )));
+            return Err(Refusal::unsupported(&format!("`{keyword}: {value}` in the schema at `{path}`")));
         }
     }
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
@@ -71,14 +65,7 @@ pub(crate) fn check(schema: &Value, path: &str) -> Result<(), Refusal> {
 /// Removes the fields that the schema does not list. The root keeps the fields of every object.
 pub(crate) fn prune(node: &Node, value: &mut Value, root: bool) {
     match (&node.shape, value) {
-        (
-            Shape::Object {
-                properties,
-                additional,
-                ..
-            },
-            Value::Object(map),
-        ) => {
+        (Shape::Object { properties, additional, .. }, Value::Object(map)) => {
             map.retain(|name, _| {
                 properties.contains_key(name)
                     || additional.is_some()
@@ -96,9 +83,7 @@ pub(crate) fn prune(node: &Node, value: &mut Value, root: bool) {
             }
         }
         (Shape::Array { items, .. }, Value::Array(values)) => {
-            values
-                .iter_mut()
-                .for_each(|value| prune(items, value, false));
+            values.iter_mut().for_each(|value| prune(items, value, false));
         }
         _ => {}
     }
@@ -107,22 +92,12 @@ pub(crate) fn prune(node: &Node, value: &mut Value, root: bool) {
 /// Sets defaults. A null that is not allowed counts as missing if there is a default.
 pub(crate) fn default(node: &Node, value: &mut Value) {
     match (&node.shape, value) {
-        (
-            Shape::Object {
-                properties,
-                additional,
-                ..
-            },
-            Value::Object(map),
-        ) => {
+        (Shape::Object { properties, additional, .. }, Value::Object(map)) => {
             for (name, property) in properties {
                 let Some(default) = &property.default else {
                     continue;
                 };
-                if map
-                    .get(name)
-                    .is_none_or(|value| value.is_null() && !property.nullable)
-                {
+                if map.get(name).is_none_or(|value| value.is_null() && !property.nullable) {
                     map.insert(name.clone(), default.clone());
                 }
             }
@@ -132,9 +107,7 @@ pub(crate) fn default(node: &Node, value: &mut Value) {
                 }
             }
         }
-        (Shape::Array { items, .. }, Value::Array(values)) => {
-            values.iter_mut().for_each(|value| default(items, value))
-        }
+        (Shape::Array { items, .. }, Value::Array(values)) => values.iter_mut().for_each(|value| default(items, value)),
         _ => {}
     }
 }
@@ -144,9 +117,7 @@ pub(crate) fn remove_nulls(node: &Node, value: &mut Value) {
     match (&node.shape, value) {
         (Shape::Object { .. }, Value::Object(map)) => {
             map.retain(|name, value| match node.field(name) {
-                (Some(field), named) if named || !node.preserve => {
-                    !value.is_null() || field.nullable
-                }
+                (Some(field), named) if named || !node.preserve => !value.is_null() || field.nullable,
                 _ => true,
             });
             for (name, value) in map.iter_mut() {
@@ -156,22 +127,14 @@ pub(crate) fn remove_nulls(node: &Node, value: &mut Value) {
             }
         }
         (Shape::Array { items, .. }, Value::Array(values)) => {
-            values
-                .iter_mut()
-                .for_each(|value| remove_nulls(items, value));
+            values.iter_mut().for_each(|value| remove_nulls(items, value));
         }
         _ => {}
     }
 }
 
 /// Collects the errors of a value.
-pub(crate) fn validate(
-    node: &Node,
-    value: &Value,
-    path: &str,
-    root: bool,
-    errors: &mut Vec<FieldError>,
-) {
+pub(crate) fn validate(node: &Node, value: &Value, path: &str, root: bool, errors: &mut Vec<FieldError>) {
     let rules = &node.rules;
     let of = |keyword: &str| rules[keyword].as_f64();
     if value.is_null() && node.nullable {
@@ -211,34 +174,20 @@ pub(crate) fn validate(
     match value {
         Value::Number(number) => {
             let number = number.as_f64().unwrap_or_default();
-            let mut bound =
-                |keyword: &str, exclusive: &str, wrong: bool, equal: bool, words: &str| {
-                    let Some(limit) = of(keyword) else { return };
-                    let strict = rules[exclusive] == true;
-                    if wrong || (strict && equal) {
-                        let or_equal = if strict { "" } else { " or equal to" };
-                        let detail =
-                            format!("{path} in body should be {words} than{or_equal} {limit}");
-                        errors.push(FieldError::invalid(path, value, &detail));
-                    }
-                };
+            let mut bound = |keyword: &str, exclusive: &str, wrong: bool, equal: bool, words: &str| {
+                let Some(limit) = of(keyword) else { return };
+                let strict = rules[exclusive] == true;
+                if wrong || (strict && equal) {
+                    let or_equal = if strict { "" } else { " or equal to" };
+                    let detail = format!("{path} in body should be {words} than{or_equal} {limit}");
+                    errors.push(FieldError::invalid(path, value, &detail));
+                }
+            };
             let (minimum, maximum) = (of("minimum"), of("maximum"));
             let below = minimum.is_some_and(|limit| number < limit);
-            bound(
-                "minimum",
-                "exclusiveMinimum",
-                below,
-                minimum == Some(number),
-                "greater",
-            );
+            bound("minimum", "exclusiveMinimum", below, minimum == Some(number), "greater");
             let above = maximum.is_some_and(|limit| number > limit);
-            bound(
-                "maximum",
-                "exclusiveMaximum",
-                above,
-                maximum == Some(number),
-                "less",
-            );
+            bound("maximum", "exclusiveMaximum", above, maximum == Some(number), "less");
         }
         Value::String(text) => {
             let length = text.chars().count();
@@ -246,11 +195,7 @@ pub(crate) fn validate(
                 && length as u64 > limit
             {
                 let message = format!("Too long: may not be more than {limit} bytes");
-                errors.push(FieldError {
-                    reason: "FieldValueTooLong",
-                    field: path.to_owned(),
-                    message,
-                });
+                errors.push(FieldError { reason: "FieldValueTooLong", field: path.to_owned(), message });
             }
             if let Some(limit) = rules["minLength"].as_u64()
                 && (length as u64) < limit
@@ -277,15 +222,8 @@ fn validate_list(node: &Node, values: &[Value], path: &str, errors: &mut Vec<Fie
         && values.len() as u64 > limit
     {
         let items = if limit == 1 { "item" } else { "items" };
-        let message = format!(
-            "Too many: {}: must have at most {limit} {items}",
-            values.len()
-        );
-        errors.push(FieldError {
-            reason: "FieldValueTooMany",
-            field: path.to_owned(),
-            message,
-        });
+        let message = format!("Too many: {}: must have at most {limit} {items}", values.len());
+        errors.push(FieldError { reason: "FieldValueTooMany", field: path.to_owned(), message });
     }
     if let Some(limit) = rules["minItems"].as_u64()
         && (values.len() as u64) < limit
@@ -300,19 +238,9 @@ fn validate_list(node: &Node, values: &[Value], path: &str, errors: &mut Vec<Fie
     }
 }
 
-fn validate_map(
-    node: &Node,
-    map: &Map<String, Value>,
-    path: &str,
-    root: bool,
-    errors: &mut Vec<FieldError>,
-) {
+fn validate_map(node: &Node, map: &Map<String, Value>, path: &str, root: bool, errors: &mut Vec<FieldError>) {
     let below = |name: &str| {
-        if path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{path}.{name}")
-        }
+        if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
     };
     for (name, value) in map {
         if root && matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
@@ -334,11 +262,7 @@ pub(crate) fn duplicates(node: &Node, value: &Value, path: &str, errors: &mut Ve
     match (&node.shape, value) {
         (Shape::Object { .. }, Value::Object(map)) => {
             for (name, value) in map {
-                let below = if path.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{path}.{name}")
-                };
+                let below = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                 if let (Some(field), _) = node.field(name) {
                     duplicates(field, value, &below, errors);
                 }
@@ -347,9 +271,7 @@ pub(crate) fn duplicates(node: &Node, value: &Value, path: &str, errors: &mut Ve
         (Shape::Array { items, list }, Value::Array(values)) => {
             let key = |value: &Value| match list {
                 ListType::Map(keys) => Value::Object(
-                    keys.iter()
-                        .filter_map(|key| Some((key.clone(), value.get(key)?.clone())))
-                        .collect::<Map<_, _>>(),
+                    keys.iter().filter_map(|key| Some((key.clone(), value.get(key)?.clone()))).collect::<Map<_, _>>(),
                 ),
                 _ => value.clone(),
             };

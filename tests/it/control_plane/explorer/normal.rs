@@ -18,6 +18,9 @@ impl Normal {
             // Other objects of the real server have revisions too.
             value["metadata"]["resourceVersion"] = "".into();
         }
+        if value["metadata"]["continue"].as_str().is_some_and(|token| !token.is_empty()) {
+            value["metadata"]["continue"] = "token".into();
+        }
         if value["details"]["causes"].as_array().is_some_and(|causes| causes.len() > 1) {
             // The real server finds the errors in the order of Go's maps.
             let message = value["message"].as_str().unwrap();
@@ -67,7 +70,7 @@ impl Normal {
                 out.push_str("kube-api-access");
             } else if word.starts_with("explorer-") {
                 out.push_str("namespace");
-            } else if text.contains("in record (") && word.bytes().all(|byte| byte.is_ascii_digit()) && word.len() > 1 {
+            } else if out.ends_with("in record (") {
                 out.push_str("version");
             } else {
                 out.push_str(word);

@@ -150,7 +150,7 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             if random.percent(3) {
                 body["metadata"]["namespace"] = random.pick(&["other", "NAMESPACE"]).into();
             }
-            let manager = if random.percent(20) { "?fieldManager=named" } else { "" };
+            let manager = random.pick(&["", "", "", "?fieldManager=named", "?dryRun=All"]);
             of("POST", format!("{collection}{manager}"), "application/json", body)
         }
         30..50 => {
@@ -164,7 +164,8 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             if random.percent(3) {
                 change["metadata"]["name"] = one(random, &[json!(null), json!("other")]);
             }
-            of("PUT", object.clone(), "application/json", change)
+            let dry_run = if random.percent(10) { "?dryRun=All" } else { "" };
+            of("PUT", format!("{object}{dry_run}"), "application/json", change)
         }
         50..58 => {
             let mut config = if random.percent(85) { new(random, kind) } else { json!({}) };
@@ -197,7 +198,9 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             if random.percent(5) {
                 change["metadata"]["uid"] = random.pick(&["UID", "11111111-0000-4000-8000-0123456789ab"]).into();
             }
-            of("PATCH", object.clone(), "application/merge-patch+json", change)
+            let dry_run = if random.percent(10) { "?dryRun=All" } else { "" };
+            let kind = if random.percent(40) { "strategic-merge" } else { "merge" };
+            of("PATCH", format!("{object}{dry_run}"), &format!("application/{kind}-patch+json"), change)
         }
         65..72 => {
             let operation = match random.below(5) {
@@ -241,8 +244,8 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             let body = if random.percent(40) { Value::Null } else { body };
             of("DELETE", object.clone(), if body.is_null() { "" } else { "application/json" }, body)
         }
-        92..95 => of("GET", object.clone(), "", Value::Null),
-        95..99 => {
+        92..94 => of("GET", object.clone(), "", Value::Null),
+        94..99 => {
             let query = random.pick(&[
                 "",
                 "?labelSelector=color%3Dred",
@@ -251,6 +254,10 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
                 "?labelSelector=!color",
                 "?labelSelector=color+in+(red,blue)",
                 "?fieldSelector=metadata.name%3Da",
+                "?limit=1",
+                "?limit=2",
+                "?limit=1&labelSelector=color",
+                "?limit=1&continue=CONTINUE",
             ]);
             of("GET", format!("{collection}{}", query.replace('+', "%20")), "", Value::Null)
         }

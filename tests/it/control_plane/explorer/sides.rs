@@ -39,7 +39,12 @@ pub(super) trait Side {
 
     fn send(&mut self, request: &Planned) -> Answer {
         let namespace = self.namespace();
-        let path = request.path.replace("NAMESPACE", &namespace);
+        let mut path = request.path.replace("NAMESPACE", &namespace);
+        let collection = path.split('?').next().unwrap().to_owned();
+        if path.contains("CONTINUE") {
+            let list = self.seen().get(&collection).cloned().unwrap_or_default();
+            path = path.replace("CONTINUE", list["metadata"]["continue"].as_str().unwrap_or_default());
+        }
         let object = path.split('?').next().unwrap().trim_end_matches("/status").to_owned();
         let known = match &request.of {
             Some(of) => self.seen().get(&of.replace("NAMESPACE", &namespace)).cloned().unwrap_or_default(),
@@ -48,7 +53,11 @@ pub(super) trait Side {
         let body = request.body_with(&known, &namespace);
         let (code, text) = self.raw(&request.method, &path, &request.content_type, &request.agent, &body);
         let body: Value = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(text.as_str()));
-        if body["metadata"]["uid"].is_string() {
+        if body["items"].is_array() {
+            self.seen().insert(collection, body.clone());
+        }
+        let is_stored = !path.contains("dryRun");
+        if body["metadata"]["uid"].is_string() && is_stored {
             let object = match request.method.as_str() {
                 "POST" => format!("{object}/{}", body["metadata"]["name"].as_str().unwrap()),
                 _ => object,
@@ -125,13 +134,13 @@ pub(super) fn exchange(
     let path = path.replace(' ', "%20");
     let media = if content_type.is_empty() { String::new() } else { format!("Content-Type: {content_type}\r\n") };
     // HTTP 1.0 has no chunks, and the answer ends with the connection.
-    write!(
-        stream,
+    let request = format!(
         "{method} {path} HTTP/1.0\r\nHost: localhost\r\nUser-Agent: {agent}\r\nAccept: application/json\r\n{media}\
          Content-Length: {}\r\n\r\n{body}",
         body.len()
-    )
-    .unwrap();
+    );
+    // One write: the server may answer and close before it has read a second one.
+    stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, text) = answer.split_once("\r\n\r\n").unwrap();
