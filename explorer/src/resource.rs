@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use crate::response::Refusal;
+use crate::schema::cel::Rules;
 use crate::schema::{Components, Node, Shape, builtin, structural};
 
 pub(crate) mod rules;
@@ -31,6 +32,8 @@ pub(crate) struct Resource {
     /// DELETE answers with the object, even if it is gone.
     pub(crate) returns_deleted: bool,
     pub(crate) schema: Arc<Node>,
+    /// The CEL rules of a CRD.
+    pub(crate) rules: Option<Rules>,
 }
 
 impl Resource {
@@ -82,6 +85,7 @@ impl Resource {
         }
         let mut schema = version["schema"]["openAPIV3Schema"].clone();
         structural::check(&schema, "")?;
+        let rules = Rules::compile(&schema)?;
         if schema["properties"]["metadata"] != Value::Null
             && schema["properties"]["metadata"] != json!({ "type": "object" })
         {
@@ -124,6 +128,7 @@ impl Resource {
             creates_on_put: false,
             returns_deleted: false,
             schema: Arc::new(node),
+            rules,
         })
     }
 
@@ -205,6 +210,7 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<Resource>>> {
                 creates_on_put: matches!(plural, "services" | "leases" | "events"),
                 returns_deleted: matches!(plural, "pods" | "services" | "serviceaccounts"),
                 schema: builtin::schema(schema),
+                rules: None,
             };
             (resource.qualified(), Arc::new(resource))
         });

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub(crate) mod builtin;
+pub(crate) mod cel;
 pub(crate) mod structural;
 
 /// The schema of a value. Schemas are shared between servers and their copies.

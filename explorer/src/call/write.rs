@@ -122,6 +122,9 @@ impl Call<'_> {
                     structural::duplicates(&resource.schema, object, "", &mut errors);
                 }
             }
+            if let Some(rules) = &resource.rules {
+                rules.validate(object, old, &mut errors)?;
+            }
             return Ok(errors);
         }
         let whole = matches!(resource.plural.as_str(), "configmaps" | "secrets" | "serviceaccounts" | "pods");

@@ -34,6 +34,7 @@ const KEYWORDS: &[&str] = &[
     "x-kubernetes-list-type",
     "x-kubernetes-list-map-keys",
     "x-kubernetes-map-type",
+    "x-kubernetes-validations",
 ];
 
 /// Formats that need no validation.

@@ -509,6 +509,10 @@ fn widget(random: &mut Random) -> Value {
 pub(super) fn widget_crd() -> Value {
     let spec = json!({
         "type": "object",
+        "x-kubernetes-validations": [
+            { "rule": "!has(self.mode) || self.mode != 'slow' || self.size < 3", "message": "slow widgets are small" },
+            { "rule": "!has(oldSelf.name) || has(self.name)" },
+        ],
         "properties": {
             "size": { "type": "integer", "format": "int32", "minimum": 1, "maximum": 10, "default": 2 },
             "mode": { "type": "string", "enum": ["fast", "slow"] },
