@@ -5,7 +5,7 @@ CARGO ?= cargo
 
 .PHONY: help
 help: ## Show this list.
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-21s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: tools ## All tests but those of a real node. Needs no root, installs nothing.
@@ -32,6 +32,10 @@ differential: tools ## 10,000 random custom resources, read and compiled, an hou
 	@mkdir -p target/differential
 	PROPERTY_RESOURCES=$${PROPERTY_RESOURCES:-10000} PROPERTY_RESULTS=$${PROPERTY_RESULTS:-target/differential/results.jsonl} \
 	  $(CARGO) test --test it -- --nocapture property::random
+
+.PHONY: explorer-differential
+explorer-differential: tools ## 20,000 random requests to the API server in memory and to a real one; EXPLORER_REQUESTS and EXPLORER_SEED change it.
+	EXPLORER_REQUESTS=$${EXPLORER_REQUESTS:-20000} $(CARGO) test --test it -- --nocapture explorer::answers
 
 .PHONY: sim
 sim: tools ## A million steps of the simulated leader election per seed; SIMULATION_STEPS and SIMULATION_SEED change it.

@@ -22,7 +22,7 @@ fn every_comment_names_its_subject() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut hidden = Vec::new();
     let mut blocks = 0;
-    for room in ["src", "manager", "templates", "tests"] {
+    for room in ["src", "explorer", "manager", "templates", "tests"] {
         for file in WalkDir::new(root.join(room)).sort_by_file_name().into_iter().map(Result::unwrap) {
             let path = file.path().strip_prefix(root).unwrap();
             let name = file.file_name().to_string_lossy();

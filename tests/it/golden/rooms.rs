@@ -118,7 +118,7 @@ const CRATES: &[(&str, &[&str])] = &[
 /// Each file below a folder of the repository, without unit tests. Paths are relative to the folder.
 pub(crate) fn sources(folder: &str) -> BTreeMap<String, syn::File> {
     // `tests.rs` and `tests/` belong to `#[cfg(test)] mod tests;`.
-    let is_code = |path: &str| !path.ends_with("/tests.rs") && !path.contains("/tests/");
+    let is_code = |path: &str| path.ends_with(".rs") && !path.ends_with("/tests.rs") && !path.contains("/tests/");
     let mut sources = BTreeMap::new();
     for (path, text) in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)) {
         if is_code(&path) {
@@ -127,7 +127,7 @@ pub(crate) fn sources(folder: &str) -> BTreeMap<String, syn::File> {
             sources.insert(path, file);
         }
     }
-    assert!(sources.len() > 50, "{folder} was not read");
+    assert!(sources.len() > 15, "{folder} was not read");
     sources
 }
 
@@ -282,7 +282,7 @@ fn types(items: &[syn::Item], found: &mut Vec<String>) {
 /// Types of one name in a file are for different systems.
 #[test]
 fn a_type_has_a_name_of_its_own_in_its_crate() {
-    for folder in ["src", "manager/src"] {
+    for folder in ["src", "manager/src", "explorer/src"] {
         let mut places: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (path, file) in sources(folder) {
             let mut found = Vec::new();

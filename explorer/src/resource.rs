@@ -1,0 +1,225 @@
+//! Kinds that the server serves: a table of built-in ones, and those of CRDs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Value, json};
+
+use crate::response::Refusal;
+use crate::schema::cel::Rules;
+use crate::schema::{Components, Node, Shape, builtin, structural};
+
+pub(crate) mod rules;
+
+/// A kind with its paths and its schema.
+#[derive(Debug)]
+pub(crate) struct Resource {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) kind: String,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) namespaced: bool,
+    /// True if the kind has the subresource `status`.
+    pub(crate) status: bool,
+    /// True for a kind of a CRD.
+    pub(crate) custom: bool,
+    /// PUT without a resource version replaces the object.
+    pub(crate) unconditional: bool,
+    /// PUT creates a missing object.
+    pub(crate) creates_on_put: bool,
+    /// DELETE answers with the object, even if it is gone.
+    pub(crate) returns_deleted: bool,
+    pub(crate) schema: Arc<Node>,
+    /// The CEL rules of a CRD.
+    pub(crate) rules: Option<Rules>,
+}
+
+impl Resource {
+    pub(crate) fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    /// The name of the resource in the store and in errors.
+    pub(crate) fn qualified(&self) -> String {
+        crate::response::qualified(&self.plural, &self.group)
+    }
+
+    /// The key of an object in etcd, which one error shows.
+    pub(crate) fn key(&self, namespace: &str, name: &str) -> String {
+        let folder = match (self.custom, self.plural.as_str()) {
+            (true, plural) => format!("{}/{plural}", self.group),
+            (false, "services") => "services/specs".to_owned(),
+            (false, plural) => plural.to_owned(),
+        };
+        let name = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
+        format!("/registry/{folder}/{name}")
+    }
+
+    /// The fields that an endpoint resets, which their writer does not own.
+    pub(crate) fn reset(&self, subresource: &str) -> &'static [&'static [&'static str]] {
+        match (self.custom, self.status, subresource, self.plural.as_str()) {
+            (true, true, "", _) => &[&["status"]],
+            (true, _, "status", _) => &[&["metadata"], &["spec"]],
+            (false, true, "", _) => &[&["status"]],
+            (false, _, "status", "pods") => {
+                &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
+            }
+            (false, _, "status", "deployments") => &[&["spec"], &["metadata", "labels"]],
+            (false, _, "status", _) => &[&["spec"]],
+            _ => &[],
+        }
+    }
+
+    /// Reads a CRD: a resource for each served version. Only one version is supported.
+    pub(crate) fn of_crd(crd: &Value) -> Result<Self, Refusal> {
+        let spec = &crd["spec"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let versions = spec["versions"].as_array().cloned().unwrap_or_default();
+        let [version] = &versions[..] else {
+            return Err(Refusal::unsupported("CRDs with several versions"));
+        };
+        if spec["preserveUnknownFields"] == true {
+            return Err(Refusal::unsupported("preserveUnknownFields of a CRD"));
+        }
+        let mut schema = version["schema"]["openAPIV3Schema"].clone();
+        structural::check(&schema, "")?;
+        let rules = Rules::compile(&schema)?;
+        if schema["properties"]["metadata"] != Value::Null
+            && schema["properties"]["metadata"] != json!({ "type": "object" })
+        {
+            return Err(Refusal::unsupported("rules for `metadata` in the schema of a CRD"));
+        }
+        if !schema["properties"].is_object() {
+            schema["properties"] = json!({});
+        }
+        for field in ["apiVersion", "kind"] {
+            schema["properties"][field] = json!({ "type": "string" });
+        }
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.remove("metadata");
+        }
+        let read = Node::read(&schema, &Components::new(), &mut BTreeMap::new());
+        let mut node = Arc::try_unwrap(read).unwrap_or_default();
+        if let Shape::Object { properties, .. } = &mut node.shape {
+            properties.insert("metadata".to_owned(), metadata());
+        }
+        Ok(Self {
+            group: text(&spec["group"]),
+            version: text(&version["name"]),
+            plural: text(&spec["names"]["plural"]),
+            singular: match text(&spec["names"]["singular"]) {
+                none if none.is_empty() => text(&spec["names"]["kind"]).to_lowercase(),
+                singular => singular,
+            },
+            kind: text(&spec["names"]["kind"]),
+            short_names: spec["names"]["shortNames"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
+            namespaced: spec["scope"] == "Namespaced",
+            status: version["subresources"]["status"].is_object(),
+            custom: true,
+            unconditional: false,
+            creates_on_put: false,
+            returns_deleted: false,
+            schema: Arc::new(node),
+            rules,
+        })
+    }
+
+    /// Reads an object from a request: removes unknown fields and wrong nulls, and sets defaults.
+    pub(crate) fn read(&self, object: &mut Value) -> Result<(), Refusal> {
+        self.complete(object)?;
+        if self.custom {
+            structural::remove_nulls(&self.schema, object);
+        }
+        Ok(())
+    }
+
+    /// Like [`Resource::read`], for an applied object, which keeps its nulls.
+    pub(crate) fn complete(&self, object: &mut Value) -> Result<(), Refusal> {
+        if !object.is_object() {
+            return Err(Refusal::unsupported("bodies that are not an object"));
+        }
+        for (field, expected) in [("apiVersion", self.api_version()), ("kind", self.kind.clone())] {
+            match &object[field] {
+                Value::Null if !self.custom => object[field] = expected.into(),
+                Value::String(found) if *found == expected => {}
+                found => {
+                    return Err(Refusal::unsupported(&format!("bodies whose `{field}` is {found}")));
+                }
+            }
+        }
+        if object["metadata"].is_null() {
+            object["metadata"] = json!({});
+        }
+        if self.custom {
+            structural::prune(&self.schema, object, true);
+            let mut metadata = object["metadata"].take();
+            builtin::read(&self::metadata(), &mut metadata, "metadata")?;
+            structural::default(&self.schema, object);
+            object["metadata"] = metadata;
+            return Ok(());
+        }
+        builtin::read(&self.schema, object, "")?;
+        rules::default(self, object);
+        Ok(())
+    }
+}
+
+/// The schema of `metadata`.
+fn metadata() -> Arc<Node> {
+    match builtin::schema("core.v1.ConfigMap").field("metadata") {
+        (Some(metadata), _) => metadata.clone(),
+        _ => Arc::default(),
+    }
+}
+
+/// The built-in kinds.
+pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<Resource>>> {
+    static TABLE: OnceLock<Arc<BTreeMap<String, Arc<Resource>>>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let kinds: [(&str, &str, &str, &str, bool, &str); 9] = [
+            ("", "namespaces", "Namespace", "core.v1.Namespace", false, "ns"),
+            ("", "configmaps", "ConfigMap", "core.v1.ConfigMap", true, "cm"),
+            ("", "secrets", "Secret", "core.v1.Secret", true, ""),
+            ("", "services", "Service", "core.v1.Service", true, "svc"),
+            ("", "serviceaccounts", "ServiceAccount", "core.v1.ServiceAccount", true, "sa"),
+            ("", "pods", "Pod", "core.v1.Pod", true, "po"),
+            ("apps", "deployments", "Deployment", "apps.v1.Deployment", true, "deploy"),
+            ("coordination.k8s.io", "leases", "Lease", "coordination.v1.Lease", true, ""),
+            ("events.k8s.io", "events", "Event", "events.v1.Event", true, "ev"),
+        ];
+        let table = kinds.into_iter().map(|(group, plural, kind, schema, namespaced, short)| {
+            let resource = Resource {
+                group: group.to_owned(),
+                version: "v1".to_owned(),
+                plural: plural.to_owned(),
+                singular: kind.to_lowercase(),
+                kind: kind.to_owned(),
+                short_names: Some(short).filter(|name| !name.is_empty()).map(str::to_owned).into_iter().collect(),
+                namespaced,
+                status: matches!(plural, "namespaces" | "services" | "pods" | "deployments"),
+                custom: false,
+                unconditional: plural != "leases",
+                creates_on_put: matches!(plural, "services" | "leases" | "events"),
+                returns_deleted: matches!(plural, "pods" | "services" | "serviceaccounts"),
+                schema: builtin::schema(schema),
+                rules: None,
+            };
+            (resource.qualified(), Arc::new(resource))
+        });
+        Arc::new(table.collect())
+    });
+    table.clone()
+}
+
+/// True for a group of Kubernetes itself, whose other kinds the server does not have.
+pub(crate) fn is_builtin_group(group: &str) -> bool {
+    group.is_empty() || !group.contains('.') || group.ends_with(".k8s.io")
+}

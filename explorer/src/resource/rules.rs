@@ -1,0 +1,406 @@
+//! Rules of built-in kinds that no schema has: defaults between fields, resets, generations and validation.
+
+use serde_json::{Value, json};
+
+use super::Resource;
+use crate::response::{FieldError, Refusal};
+use crate::schema::builtin::to_base64;
+
+/// An object of Go's type without values, which a new object is compared with.
+pub(crate) fn empty(resource: &Resource) -> Value {
+    if resource.custom {
+        return json!({});
+    }
+    match resource.plural.as_str() {
+        "pods" => json!({ "metadata": {}, "spec": { "containers": null }, "status": {} }),
+        "deployments" => json!({
+            "metadata": {},
+            "spec": {
+                "selector": null, "strategy": {}, "template": { "metadata": {}, "spec": { "containers": null } },
+            },
+            "status": {},
+        }),
+        "services" => json!({ "metadata": {}, "spec": {}, "status": { "loadBalancer": {} } }),
+        "namespaces" => json!({ "metadata": {}, "spec": {}, "status": {} }),
+        "leases" => json!({ "metadata": {}, "spec": {} }),
+        "events" => json!({ "metadata": {}, "eventTime": null, "regarding": {} }),
+        _ => json!({ "metadata": {} }),
+    }
+}
+
+/// Sets the defaults that concern several fields.
+pub(crate) fn default(resource: &Resource, object: &mut Value) {
+    match resource.plural.as_str() {
+        "pods" => default_pod(object),
+        "secrets" => {
+            if let Some(texts) = object["stringData"].take().as_object() {
+                for (key, text) in texts {
+                    object["data"][key] = to_base64(text.as_str().unwrap_or_default()).into();
+                }
+            }
+            if let Some(map) = object.as_object_mut() {
+                map.remove("stringData");
+            }
+        }
+        "namespaces" => {
+            object["metadata"]["labels"]["kubernetes.io/metadata.name"] = object["metadata"]["name"].clone()
+        }
+        _ => {}
+    }
+}
+
+fn default_pod(pod: &mut Value) {
+    // The single address is the first of the list, and wins over it.
+    let first = pod["status"]["podIPs"][0]["ip"].clone();
+    match pod["status"]["podIP"].clone() {
+        Value::Null if first.is_null() => {}
+        Value::Null => pod["status"]["podIP"] = first,
+        address if address == first => {}
+        address => pod["status"]["podIPs"] = json!([{ "ip": address }]),
+    }
+    let spec = &mut pod["spec"];
+    if spec["enableServiceLinks"].is_null() {
+        spec["enableServiceLinks"] = true.into();
+    }
+    for container in spec["containers"].as_array_mut().into_iter().flatten() {
+        let Some(limits) = container["resources"]["limits"].as_object().cloned() else {
+            continue;
+        };
+        for (name, limit) in limits {
+            if container["resources"]["requests"][&name].is_null() {
+                container["resources"]["requests"][&name] = limit;
+            }
+        }
+    }
+}
+
+/// Resets the fields that a new object cannot have.
+pub(crate) fn prepare_create(resource: &Resource, object: &mut Value) {
+    if resource.custom {
+        if resource.status
+            && let Some(map) = object.as_object_mut()
+        {
+            map.remove("status");
+        }
+        object["metadata"]["generation"] = 1.into();
+        return;
+    }
+    match resource.plural.as_str() {
+        "pods" => {
+            object["metadata"]["generation"] = 1.into();
+            object["status"] = json!({ "phase": "Pending", "qosClass": quality(object) });
+        }
+        "deployments" => {
+            object["metadata"]["generation"] = 1.into();
+            object["status"] = json!({});
+        }
+        "services" => object["status"] = json!({ "loadBalancer": {} }),
+        "namespaces" => {
+            object["spec"]["finalizers"] = json!(["kubernetes"]);
+            object["status"] = json!({ "phase": "Active" });
+        }
+        _ => {}
+    }
+}
+
+/// The quality of service of a Pod.
+fn quality(pod: &Value) -> &'static str {
+    let mut guaranteed = true;
+    let mut any = false;
+    for container in pod["spec"]["containers"].as_array().into_iter().flatten() {
+        let (requests, limits) = (&container["resources"]["requests"], &container["resources"]["limits"]);
+        for name in ["cpu", "memory"] {
+            let zero = |value: &Value| value.is_null() || *value == "0";
+            any |= !zero(&requests[name]) || !zero(&limits[name]);
+            guaranteed &= !zero(&limits[name]) && requests[name] == limits[name];
+        }
+    }
+    match (any, guaranteed) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        _ => "Burstable",
+    }
+}
+
+/// Resets the fields that an endpoint cannot change, and counts the generation.
+pub(crate) fn prepare_update(resource: &Resource, subresource: &str, object: &mut Value, old: &Value) {
+    let keep = |object: &mut Value, path: &[&str]| keep(object, old, path);
+    object["metadata"]["generation"] = old["metadata"]["generation"].clone();
+    if subresource == "status" {
+        if resource.custom {
+            let (status, managed) = (object["status"].clone(), object["metadata"]["managedFields"].clone());
+            *object = old.clone();
+            set(object, "status", status);
+            set(&mut object["metadata"], "managedFields", managed);
+        } else {
+            keep(object, &["spec"]);
+            match resource.plural.as_str() {
+                "pods" => {
+                    keep(object, &["metadata", "ownerReferences"]);
+                    set(&mut object["metadata"], "deletionTimestamp", Value::Null);
+                    if object["status"]["qosClass"].is_null() {
+                        object["status"]["qosClass"] = old["status"]["qosClass"].clone();
+                    }
+                }
+                "deployments" => keep(object, &["metadata", "labels"]),
+                _ => {}
+            }
+        }
+    } else {
+        if resource.status {
+            keep(object, &["status"]);
+        }
+        let changed = match (resource.custom, resource.plural.as_str()) {
+            (true, _) => {
+                let rest = |value: &Value| {
+                    let mut value = value.clone();
+                    set(&mut value, "metadata", Value::Null);
+                    value
+                };
+                rest(object) != rest(old)
+            }
+            (false, "pods") => object["spec"] != old["spec"],
+            (false, "deployments") => {
+                object["spec"] != old["spec"] || object["metadata"]["annotations"] != old["metadata"]["annotations"]
+            }
+            _ => false,
+        };
+        if changed {
+            let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
+            object["metadata"]["generation"] = generation.into();
+        }
+        match resource.plural.as_str() {
+            "secrets" if object["type"].is_null() => keep(object, &["type"]),
+            "namespaces" => keep(object, &["spec", "finalizers"]),
+            "services" => {
+                // The allocated addresses stay if the update leaves them out.
+                for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+                    if object["spec"][field].is_null() {
+                        keep(object, &["spec", field]);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if object["metadata"]["generation"].is_null() {
+        set(&mut object["metadata"], "generation", Value::Null);
+    }
+}
+
+/// Sets a field, or removes it for null.
+pub(crate) fn set(object: &mut Value, field: &str, value: Value) {
+    if let Some(map) = object.as_object_mut() {
+        if value.is_null() {
+            map.remove(field);
+        } else {
+            map.insert(field.to_owned(), value);
+        }
+    }
+}
+
+/// Copies the value at `path` from another object, or removes it.
+fn keep(object: &mut Value, old: &Value, path: &[&str]) {
+    let Some((last, parents)) = path.split_last() else {
+        return;
+    };
+    let (mut to, mut from) = (object, old);
+    for parent in parents {
+        (to, from) = (&mut to[*parent], &from[*parent]);
+    }
+    set(to, last, from[*last].clone());
+}
+
+/// Validates an object of a built-in kind.
+pub(crate) fn validate(resource: &Resource, object: &Value, old: Option<&Value>) -> Result<Vec<FieldError>, Refusal> {
+    let mut errors = Vec::new();
+    match resource.plural.as_str() {
+        "configmaps" | "secrets" => {
+            immutable(object, old, &mut errors);
+            for field in ["data", "binaryData"] {
+                for key in object[field].as_object().into_iter().flatten().map(|(key, _)| key) {
+                    if !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
+                        let detail = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' \
+                                      (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
+                                      '[-._a-zA-Z0-9]+')";
+                        errors.push(FieldError::invalid(format!("{field}[{key}]"), &key.as_str().into(), detail));
+                    }
+                }
+            }
+            if resource.plural == "secrets" {
+                if object["type"] != "Opaque" {
+                    return Err(Refusal::unsupported("Secrets of a type other than Opaque"));
+                }
+                if let Some(old) = old
+                    && old["type"] != object["type"]
+                {
+                    errors.push(FieldError::invalid("type", &object["type"], "field is immutable"));
+                }
+            }
+        }
+        "deployments" => {
+            validate_deployment(object, &mut errors);
+            validate_pod_spec(&object["spec"]["template"]["spec"], "spec.template.spec", &mut errors)?;
+            if object["spec"]["template"]["spec"]["restartPolicy"] != "Always" {
+                let policy = &object["spec"]["template"]["spec"]["restartPolicy"];
+                errors.push(FieldError::unsupported("spec.template.spec.restartPolicy", policy, &["Always".into()]));
+            }
+            if let Some(old) = old
+                && old["spec"]["selector"] != object["spec"]["selector"]
+            {
+                return Err(Refusal::unsupported("the error for a changed selector of a Deployment"));
+            }
+        }
+        "pods" => {
+            validate_pod_spec(&object["spec"], "spec", &mut errors)?;
+            if let Some(old) = old
+                && changed_pod(object, old)
+            {
+                return Err(Refusal::unsupported("the error for a changed spec of a Pod"));
+            }
+        }
+        "services" => validate_service(object, old, &mut errors)?,
+        "leases" => validate_lease(object, old, &mut errors),
+        _ => {}
+    }
+    Ok(errors)
+}
+
+fn immutable(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+    let Some(old) = old.filter(|old| old["immutable"] == true) else {
+        return;
+    };
+    if object["immutable"] != true {
+        errors.push(FieldError::forbidden("immutable", "field is immutable when `immutable` is set"));
+    }
+    for field in ["data", "binaryData"] {
+        if object[field] != old[field] {
+            errors.push(FieldError::forbidden(field, "field is immutable when `immutable` is set"));
+        }
+    }
+}
+
+fn validate_deployment(object: &Value, errors: &mut Vec<FieldError>) {
+    let spec = &object["spec"];
+    for (field, value) in [("replicas", &spec["replicas"]), ("revisionHistoryLimit", &spec["revisionHistoryLimit"])] {
+        if value.as_i64().is_some_and(|number| number < 0) {
+            errors.push(FieldError::invalid(format!("spec.{field}"), value, "must be greater than or equal to 0"));
+        }
+    }
+    if spec["strategy"]["type"] == "Recreate" && !spec["strategy"]["rollingUpdate"].is_null() {
+        let detail = "may not be specified when strategy `type` is 'Recreate'";
+        errors.push(FieldError::forbidden("spec.strategy.rollingUpdate", detail));
+    }
+    let missing = spec["selector"].is_null();
+    if missing {
+        errors.push(FieldError::required("spec.selector", ""));
+    }
+    let selector = &spec["selector"]["matchLabels"];
+    if !missing && selector.is_null() && spec["selector"]["matchExpressions"].is_null() {
+        let detail = "empty selector is invalid for deployment";
+        errors.push(FieldError::invalid("spec.selector", &json!({}), detail));
+        return;
+    }
+    let labels = &spec["template"]["metadata"]["labels"];
+    if missing || selector.as_object().into_iter().flatten().any(|(key, value)| labels[key] != *value) {
+        let detail = "`selector` does not match template `labels`";
+        errors.push(FieldError::invalid("spec.template.metadata.labels", labels, detail));
+    }
+}
+
+fn validate_pod_spec(spec: &Value, path: &str, errors: &mut Vec<FieldError>) -> Result<(), Refusal> {
+    let containers = spec["containers"].as_array().cloned().unwrap_or_default();
+    if containers.is_empty() {
+        errors.push(FieldError::required(format!("{path}.containers"), ""));
+    }
+    for (at, container) in containers.iter().enumerate() {
+        let path = format!("{path}.containers[{at}]");
+        if container["image"].as_str().unwrap_or_default().is_empty() {
+            errors.push(FieldError::required(format!("{path}.image"), ""));
+        }
+        if !is_label(container["name"].as_str().unwrap_or_default()) {
+            return Err(Refusal::unsupported("the error for an invalid name of a container"));
+        }
+        if containers[..at].iter().any(|other| other["name"] == container["name"]) {
+            errors.push(FieldError::duplicate(format!("{path}.name"), &container["name"]));
+        }
+        for mount in container["volumeMounts"].as_array().into_iter().flatten() {
+            if !spec["volumes"].as_array().into_iter().flatten().any(|volume| volume["name"] == mount["name"]) {
+                return Err(Refusal::unsupported("the error for a mount without a volume"));
+            }
+        }
+        for port in container["ports"].as_array().into_iter().flatten() {
+            if !port["containerPort"].as_i64().is_some_and(|port| (1..65536).contains(&port)) {
+                return Err(Refusal::unsupported("the error for an invalid port of a container"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn changed_pod(object: &Value, old: &Value) -> bool {
+    let fixed = |pod: &Value| {
+        let mut spec = pod["spec"].clone();
+        for container in spec["containers"].as_array_mut().into_iter().flatten() {
+            set(container, "image", Value::Null);
+        }
+        spec
+    };
+    fixed(object) != fixed(old)
+}
+
+fn validate_service(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) -> Result<(), Refusal> {
+    let spec = &object["spec"];
+    if spec["type"] != "ClusterIP" {
+        return Err(Refusal::unsupported("Services of a type other than ClusterIP"));
+    }
+    let headless = spec["clusterIP"] == "None";
+    let ports = spec["ports"].as_array().cloned().unwrap_or_default();
+    if ports.is_empty() && !headless {
+        errors.push(FieldError::required("spec.ports", ""));
+    }
+    for (at, port) in ports.iter().enumerate() {
+        if ports.len() > 1 && port["name"].is_null() {
+            errors.push(FieldError::required(format!("spec.ports[{at}].name"), ""));
+        }
+        if !port["port"].as_i64().is_some_and(|port| (1..65536).contains(&port)) {
+            return Err(Refusal::unsupported("the error for an invalid port of a Service"));
+        }
+        let same = |other: &&Value| {
+            other["name"] == port["name"] || (other["port"] == port["port"] && other["protocol"] == port["protocol"])
+        };
+        if ports[..at].iter().find(same).is_some() {
+            return Err(Refusal::unsupported("the error for two equal ports of a Service"));
+        }
+    }
+    if let Some(old) = old
+        && old["spec"]["clusterIP"] != spec["clusterIP"]
+    {
+        return Err(Refusal::unsupported("the error for a changed clusterIP of a Service"));
+    }
+    Ok(())
+}
+
+fn validate_lease(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+    let spec = &object["spec"];
+    if spec["leaseDurationSeconds"].as_i64().is_some_and(|seconds| seconds <= 0) {
+        let value = &spec["leaseDurationSeconds"];
+        errors.push(FieldError::invalid("spec.leaseDurationSeconds", value, "must be greater than 0"));
+    }
+    if spec["leaseTransitions"].as_i64().is_some_and(|number| number < 0) {
+        let value = &spec["leaseTransitions"];
+        errors.push(FieldError::invalid("spec.leaseTransitions", value, "must be greater than or equal to 0"));
+    }
+    let _ = old;
+}
+
+/// True for a DNS label.
+pub(crate) fn is_label(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !text.is_empty() && text.len() <= 63 && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')
+}
+
+/// True for a DNS subdomain.
+pub(crate) fn is_subdomain(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(|label| is_label(label) || (label.len() > 63 && is_label(&label[..63])))
+}

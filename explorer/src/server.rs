@@ -1,0 +1,229 @@
+//! The server and its service.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use serde_json::{Value, json};
+
+use crate::authorize::User;
+use crate::call::Call;
+use crate::gc;
+use crate::request::Request;
+use crate::resource::Resource;
+use crate::response::{Answer, Refusal, ResponseBody};
+use crate::store::Store;
+
+/// The decision of a hook about a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Handles the request.
+    Pass,
+    /// Answers with a `Status` of this code, reason and message.
+    Refuse(u16, String, String),
+    /// Closes the connection before the request has an effect.
+    DropBefore,
+    /// Handles the request, then closes the connection without an answer.
+    DropAfter,
+}
+
+/// The error of a request whose connection was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped;
+
+impl std::fmt::Display for Dropped {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("connection closed by the server")
+    }
+}
+
+impl std::error::Error for Dropped {}
+
+type Hook = Arc<dyn Fn(&Request) -> Verdict + Send + Sync>;
+
+/// An API server in memory. Clones share its state; [`ApiServer::snapshot`] copies it.
+#[derive(Clone)]
+pub struct ApiServer {
+    store: Arc<Mutex<Store>>,
+    hook: Option<Hook>,
+    user: Option<User>,
+}
+
+impl Default for ApiServer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ApiServer {
+    /// Starts a server with the namespaces `default` and `kube-system`, and the ServiceAccount `default` in each.
+    pub fn new() -> Self {
+        let server = Self { store: Arc::default(), hook: None, user: None };
+        for namespace in ["default", "kube-system"] {
+            server.add_namespace(namespace);
+        }
+        server
+    }
+
+    /// Creates a namespace with its ServiceAccount `default`, as kube-controller-manager does.
+    pub fn add_namespace(&self, name: &str) {
+        for (uri, object) in [
+            ("/api/v1/namespaces".to_owned(), json!({ "metadata": { "name": name } })),
+            (format!("/api/v1/namespaces/{name}/serviceaccounts"), json!({ "metadata": { "name": "default" } })),
+        ] {
+            let request = http::Request::post(uri).header(http::header::USER_AGENT, "kube-controller-manager");
+            if let Ok(request) = request.body(()) {
+                let body = Bytes::from(object.to_string());
+                handle(&self.store, None, &Request::read(&request.into_parts().0, body));
+            }
+        }
+    }
+
+    /// Adds the kind of a CRD.
+    ///
+    /// # Errors
+    ///
+    /// The CRD has a feature that the server does not have. The error names it.
+    pub fn add_crd(&self, crd: &Value) -> Result<(), String> {
+        let resource =
+            Resource::of_crd(crd).map_err(|refusal| refusal.0["message"].as_str().unwrap_or_default().to_owned())?;
+        let mut store = self.state();
+        let mut resources = (*store.resources).clone();
+        resources.insert(resource.qualified(), Arc::new(resource));
+        store.resources = Arc::new(resources);
+        Ok(())
+    }
+
+    /// Returns a server with a copy of the state, without open watches. It has the same hook.
+    pub fn snapshot(&self) -> Self {
+        Self { store: Arc::new(Mutex::new(self.state().clone())), hook: self.hook.clone(), user: self.user.clone() }
+    }
+
+    /// Returns a server with the same state, which asks `hook` about each request.
+    pub fn with_hook(&self, hook: impl Fn(&Request) -> Verdict + Send + Sync + 'static) -> Self {
+        Self { store: self.store.clone(), hook: Some(Arc::new(hook)), user: self.user.clone() }
+    }
+
+    /// Returns a server with the same state for a user, whose requests need a rule of these roles.
+    ///
+    /// `roles` are Roles and ClusterRoles. A Role permits requests in its own namespace.
+    pub fn as_user(&self, name: &str, roles: &[Value]) -> Self {
+        Self { store: self.store.clone(), hook: self.hook.clone(), user: Some(User::new(name, roles)) }
+    }
+
+    /// Returns the service for [`kube::Client::new`].
+    pub fn service(&self) -> ApiService {
+        ApiService(self.clone())
+    }
+
+    /// Advances the time of the server. Watches with a timeout may end.
+    pub fn advance(&self, time: Duration) {
+        let mut store = self.state();
+        store.elapsed += time;
+        store.wakers.wake();
+    }
+
+    /// Collects garbage until nothing changes: dependents without owners, and owners that wait for their dependents.
+    /// Returns the number of changes.
+    pub fn collect_garbage(&self) -> usize {
+        std::iter::from_fn(|| gc::step(&mut self.state()).then_some(())).count()
+    }
+
+    /// Forgets the history: watches and pages of older revisions answer 410.
+    pub fn compact(&self) {
+        self.state().compact();
+    }
+
+    /// Sends a bookmark to all watches that want them.
+    pub fn send_bookmarks(&self) {
+        let mut store = self.state();
+        let revision = store.revision;
+        store.bookmarks.push(revision);
+        store.wakers.wake();
+    }
+
+    /// Ends all watches, as a restart does.
+    pub fn close_watches(&self) {
+        let mut store = self.state();
+        store.closed += 1;
+        store.wakers.wake();
+    }
+
+    /// Returns all objects of a resource, such as `deployments.apps`, in the order of their names.
+    pub fn objects(&self, resource: &str) -> Vec<Value> {
+        self.state().list(resource, "").map(|(_, object)| (**object).clone()).collect()
+    }
+
+    /// Handles a request.
+    ///
+    /// # Errors
+    ///
+    /// The hook has closed the connection.
+    pub fn answer(&self, request: &Request) -> Result<http::Response<ResponseBody>, Dropped> {
+        match self.hook.as_ref().map_or(Verdict::Pass, |hook| hook(request)) {
+            Verdict::Pass => Ok(handle(&self.store, self.user.as_ref(), request).response()),
+            Verdict::Refuse(code, reason, message) => {
+                Ok(Answer::from(Refusal::new(code, &reason, message, Value::Null)).response())
+            }
+            Verdict::DropBefore => Err(Dropped),
+            Verdict::DropAfter => {
+                handle(&self.store, self.user.as_ref(), request);
+                Err(Dropped)
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Store> {
+        lock(&self.store)
+    }
+}
+
+/// The state, even after a panic of another thread.
+pub(crate) fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An [`ApiServer`] as a service for [`kube::Client::new`].
+#[derive(Clone)]
+pub struct ApiService(ApiServer);
+
+/// The error of a service.
+type ServiceError = Box<dyn std::error::Error + Send + Sync>;
+
+impl tower::Service<http::Request<Body>> for ApiService {
+    type Response = http::Response<ResponseBody>;
+    type Error = ServiceError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, ServiceError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ServiceError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let server = self.0.clone();
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let body = body.collect().await?.to_bytes();
+            Ok(server.answer(&Request::read(&parts, body))?)
+        })
+    }
+}
+
+fn handle(shared: &Arc<Mutex<Store>>, user: Option<&User>, request: &Request) -> Answer {
+    if let (Some(user), Some(target)) = (user, request.target())
+        && let Err(refusal) = user.check(request, &target)
+    {
+        return refusal.into();
+    }
+    let answer = match Call::new(shared, request) {
+        Ok(Ok(mut call)) => call.answer(),
+        Ok(Err(document)) => Ok(Answer::Document(StatusCode::OK, document)),
+        Err(refusal) => Err(refusal),
+    };
+    answer.unwrap_or_else(Answer::from)
+}

@@ -1,0 +1,112 @@
+//! Watches: the changes of a resource as a stream of lines.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::response::Refusal;
+use crate::selector::Selector;
+use crate::store::{Change, Store};
+
+/// The stream of a watch. It has no thread: the changes are read when the client asks for the next line.
+pub struct WatchBody {
+    pub(crate) store: Arc<Mutex<Store>>,
+    pub(crate) resource: String,
+    pub(crate) namespace: String,
+    pub(crate) selector: Selector,
+    /// The last revision that the client has seen.
+    pub(crate) revision: u64,
+    pub(crate) bookmarks: bool,
+    /// The number of requested bookmarks that were seen.
+    pub(crate) seen: usize,
+    /// Identity of the objects in bookmarks.
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) pending: VecDeque<Bytes>,
+    /// The time at which the watch ends.
+    pub(crate) deadline: Option<Duration>,
+    /// The number of closings at its start.
+    pub(crate) closed: u64,
+    pub(crate) ended: bool,
+}
+
+impl WatchBody {
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        loop {
+            if let Some(line) = self.pending.pop_front() {
+                return Poll::Ready(Some(line));
+            }
+            if self.ended {
+                return Poll::Ready(None);
+            }
+            let shared = self.store.clone();
+            let mut store = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.revision < store.compacted {
+                let message = format!("too old resource version: {} ({})", self.revision, store.compacted);
+                self.pending.push_back(line("ERROR", &Refusal::expired(message).0));
+                self.ended = true;
+                continue;
+            }
+            let start = store.history.partition_point(|change| change.revision <= self.revision);
+            for change in &store.history[start..] {
+                self.pending.extend(self.event(change));
+            }
+            self.revision = self.revision.max(store.revision);
+            if self.seen < store.bookmarks.len() {
+                let requested = store.bookmarks[store.bookmarks.len() - 1].max(self.revision);
+                self.seen = store.bookmarks.len();
+                if self.bookmarks {
+                    self.pending.push_back(self.bookmark(requested, false));
+                }
+            }
+            if store.closed > self.closed || self.deadline.is_some_and(|deadline| store.elapsed >= deadline) {
+                self.ended = true;
+            }
+            if self.pending.is_empty() && !self.ended {
+                store.wakers.add(context.waker());
+                return Poll::Pending;
+            }
+        }
+    }
+
+    fn event(&self, change: &Change) -> Option<Bytes> {
+        let (resource, namespace, _) = &change.key;
+        if *resource != self.resource || !(self.namespace.is_empty() || *namespace == self.namespace) {
+            return None;
+        }
+        let before = change.before.as_ref().is_some_and(|object| self.selector.matches(object));
+        let after = !change.deleted && self.selector.matches(&change.after);
+        match (before, after) {
+            (false, true) => Some(line("ADDED", &change.after)),
+            (true, true) => Some(line("MODIFIED", &change.after)),
+            (true, false) if change.deleted => Some(line("DELETED", &change.after)),
+            (true, false) => {
+                // The object as the client knew it, with the revision of the change.
+                let mut last = change.before.as_deref().cloned().unwrap_or_default();
+                last["metadata"]["resourceVersion"] = change.after["metadata"]["resourceVersion"].clone();
+                Some(line("DELETED", &last))
+            }
+            (false, false) => None,
+        }
+    }
+
+    /// An event that only has a revision.
+    pub(crate) fn bookmark(&self, revision: u64, initial: bool) -> Bytes {
+        let mut object = json!({
+            "kind": self.kind, "apiVersion": self.api_version, "metadata": { "resourceVersion": revision.to_string() },
+        });
+        if initial {
+            object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
+        }
+        line("BOOKMARK", &object)
+    }
+}
+
+/// A line of the stream.
+pub(crate) fn line(kind: &str, object: &Value) -> Bytes {
+    Bytes::from(format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n"))
+}

@@ -1,0 +1,228 @@
+//! The server by a client of kube.
+#![allow(clippy::unwrap_used, reason = "tests may be plain")]
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use explorer::{ApiServer, Verdict};
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+fn maps(server: &ApiServer) -> Api<ConfigMap> {
+    Api::default_namespaced(Client::new(server.service(), "default"))
+}
+
+fn map(value: Value) -> ConfigMap {
+    serde_json::from_value(value).unwrap()
+}
+
+fn named(name: &str) -> ConfigMap {
+    map(json!({ "metadata": { "name": name }, "data": { "x": "1" } }))
+}
+
+#[tokio::test]
+async fn a_watch_sees_the_changes_after_its_start() {
+    let server = ApiServer::new();
+    let maps = maps(&server);
+    let first = maps.create(&PostParams::default(), &named("a")).await.unwrap();
+    let version = first.metadata.resource_version.unwrap();
+    let params = WatchParams::default().timeout(5);
+    let mut events = pin!(maps.watch(&params, &version).await.unwrap());
+    maps.create(&PostParams::default(), &named("b")).await.unwrap();
+    maps.delete("a", &DeleteParams::default()).await.unwrap();
+    server.send_bookmarks();
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        seen.push(match events.next().await.unwrap().unwrap() {
+            WatchEvent::Added(map) => format!("added {}", map.metadata.name.unwrap()),
+            WatchEvent::Deleted(map) => format!("deleted {}", map.metadata.name.unwrap()),
+            WatchEvent::Bookmark(_) => "bookmark".to_owned(),
+            other => format!("{other:?}"),
+        });
+    }
+    assert_eq!(seen, ["added b", "deleted a", "bookmark"]);
+    server.advance(Duration::from_secs(5));
+    assert!(events.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_watch_of_a_forgotten_revision_is_gone() {
+    let server = ApiServer::new();
+    let maps = maps(&server);
+    let first = maps.create(&PostParams::default(), &named("a")).await.unwrap();
+    maps.create(&PostParams::default(), &named("b")).await.unwrap();
+    server.compact();
+    let version = first.metadata.resource_version.unwrap();
+    let mut events = pin!(maps.watch(&WatchParams::default(), &version).await.unwrap());
+    match events.next().await.unwrap().unwrap() {
+        WatchEvent::Error(status) => {
+            assert_eq!((status.code, status.reason.as_str()), (410, "Expired"))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_snapshot_is_another_server() {
+    let server = ApiServer::new();
+    maps(&server).create(&PostParams::default(), &named("a")).await.unwrap();
+    let copy = server.snapshot();
+    maps(&copy).delete("a", &DeleteParams::default()).await.unwrap();
+    assert_eq!(server.objects("configmaps").len(), 1);
+    assert!(copy.objects("configmaps").is_empty());
+    // Both go on alike.
+    maps(&server).create(&PostParams::default(), &named("b")).await.unwrap();
+    let again = server.snapshot();
+    let created = (
+        maps(&server).create(&PostParams::default(), &named("c")).await.unwrap(),
+        maps(&again).create(&PostParams::default(), &named("c")).await.unwrap(),
+    );
+    assert_eq!(created.0, created.1);
+}
+
+#[tokio::test]
+async fn a_hook_refuses_and_drops_requests() {
+    let server = ApiServer::new();
+    let count = Arc::new(AtomicUsize::new(0));
+    let verdicts = [
+        Verdict::Refuse(503, "ServiceUnavailable".to_owned(), "later".to_owned()),
+        Verdict::DropBefore,
+        Verdict::DropAfter,
+        Verdict::Pass,
+    ];
+    let faulty = server.with_hook(move |_| verdicts[count.fetch_add(1, Ordering::Relaxed)].clone());
+    let maps = maps(&faulty);
+    match maps.create(&PostParams::default(), &named("a")).await.unwrap_err() {
+        kube::Error::Api(status) => {
+            assert_eq!((status.code, status.message.as_str()), (503, "later"))
+        }
+        other => panic!("{other}"),
+    }
+    assert!(maps.create(&PostParams::default(), &named("a")).await.is_err());
+    assert!(server.objects("configmaps").is_empty());
+    assert!(maps.create(&PostParams::default(), &named("a")).await.is_err());
+    assert_eq!(server.objects("configmaps").len(), 1);
+    assert_eq!(maps.list(&ListParams::default()).await.unwrap().items.len(), 1);
+}
+
+#[tokio::test]
+async fn dependents_follow_their_owners() {
+    let server = ApiServer::new();
+    let maps = maps(&server);
+    let owner = maps.create(&PostParams::default(), &named("owner")).await.unwrap();
+    let reference = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner.metadata.uid, "blockOwnerDeletion": true,
+    });
+    let owned = |name: &str| map(json!({ "metadata": { "name": name, "ownerReferences": [reference] } }));
+    maps.create(&PostParams::default(), &owned("one")).await.unwrap();
+    assert_eq!(server.collect_garbage(), 0);
+
+    let copy = server.snapshot();
+    let copied = self::maps(&copy);
+    copied.delete("owner", &DeleteParams::foreground()).await.unwrap();
+    assert_eq!(copied.list(&ListParams::default()).await.unwrap().items.len(), 2);
+    assert_eq!(copy.collect_garbage(), 2);
+    assert!(copy.objects("configmaps").is_empty());
+
+    let copy = server.snapshot();
+    self::maps(&copy).delete("owner", &DeleteParams::orphan()).await.unwrap();
+    copy.collect_garbage();
+    let left = copy.objects("configmaps");
+    assert_eq!((left.len(), &left[0]["metadata"]["name"]), (1, &json!("one")));
+    assert!(left[0]["metadata"]["ownerReferences"].is_null());
+
+    maps.delete("owner", &DeleteParams::background()).await.unwrap();
+    assert_eq!(server.collect_garbage(), 1);
+    assert!(server.objects("configmaps").is_empty());
+}
+
+#[tokio::test]
+async fn an_apply_removes_what_it_no_longer_has() {
+    let server = ApiServer::new();
+    let maps = maps(&server);
+    let apply = |manager: &str, data: Value| {
+        let (maps, params) = (maps.clone(), PatchParams::apply(manager));
+        let config = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": data });
+        async move { maps.patch("a", &params, &Patch::Apply(config)).await }
+    };
+    apply("one", json!({ "x": "1", "y": "1" })).await.unwrap();
+    apply("two", json!({ "y": "1", "z": "1" })).await.unwrap();
+    let left = apply("one", json!({ "x": "2" })).await.unwrap();
+    assert_eq!(json!(left.data), json!({ "x": "2", "y": "1", "z": "1" }));
+    let conflict = apply("two", json!({ "x": "3" })).await.unwrap_err();
+    assert!(
+        conflict.to_string().contains("Apply failed with 1 conflict: conflict with \"one\": .data.x"),
+        "{conflict}"
+    );
+}
+
+#[tokio::test]
+async fn a_user_needs_a_rule() {
+    let server = ApiServer::new();
+    maps(&server).create(&PostParams::default(), &named("a")).await.unwrap();
+    let role = json!({
+        "kind": "Role", "metadata": { "namespace": "default" },
+        "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"], "resourceNames": ["a"] }],
+    });
+    let user = server.as_user("system:serviceaccount:default:operator", &[role]);
+    maps(&user).get("a").await.unwrap();
+    match maps(&user).get("b").await.unwrap_err() {
+        kube::Error::Api(status) => {
+            assert_eq!((status.code, status.reason.as_str()), (403, "Forbidden"));
+            assert_eq!(
+                status.message,
+                "configmaps \"b\" is forbidden: User \"system:serviceaccount:default:operator\" cannot get resource \
+                 \"configmaps\" in API group \"\" in the namespace \"default\""
+            );
+        }
+        other => panic!("{other}"),
+    }
+    let everywhere: Api<ConfigMap> = Api::all(Client::new(user.service(), "default"));
+    let refused = everywhere.list(&ListParams::default()).await.unwrap_err();
+    assert!(refused.to_string().contains("cannot list resource \"configmaps\" in API group \"\" at the cluster scope"));
+}
+
+#[tokio::test]
+async fn pages_are_of_one_revision() {
+    let server = ApiServer::new();
+    let maps = maps(&server);
+    for name in ["a", "b", "c"] {
+        maps.create(&PostParams::default(), &named(name)).await.unwrap();
+    }
+    let first = maps.list(&ListParams::default().limit(1)).await.unwrap();
+    assert_eq!(first.metadata.remaining_item_count, Some(2));
+    maps.delete("b", &DeleteParams::default()).await.unwrap();
+    let token = first.metadata.continue_.unwrap();
+    let rest = maps.list(&ListParams::default().continue_token(&token)).await.unwrap();
+    let names: Vec<_> = rest.items.iter().map(|map| map.metadata.name.as_deref().unwrap()).collect();
+    assert_eq!(names, ["b", "c"]);
+    assert_eq!(rest.metadata.resource_version, first.metadata.resource_version);
+}
+
+#[tokio::test]
+async fn a_dry_run_changes_nothing() {
+    let server = ApiServer::new();
+    let dry = PostParams { dry_run: true, ..PostParams::default() };
+    let created = maps(&server).create(&dry, &named("a")).await.unwrap();
+    assert!(created.metadata.uid.is_some() && created.metadata.resource_version.is_none());
+    assert!(server.objects("configmaps").is_empty());
+}
+
+#[tokio::test]
+async fn features_that_are_missing_have_names() {
+    let server = ApiServer::new();
+    let dry = DeleteParams { dry_run: true, ..DeleteParams::default() };
+    maps(&server).create(&PostParams::default(), &named("a")).await.unwrap();
+    match maps(&server).delete("a", &dry).await.unwrap_err() {
+        kube::Error::Api(status) => {
+            assert_eq!((status.code, status.reason.as_str()), (501, "NotImplemented"));
+            assert_eq!(status.message, "not implemented by the explorer: the option dryRun");
+        }
+        other => panic!("{other}"),
+    }
+}
