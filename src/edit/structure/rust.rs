@@ -259,7 +259,7 @@ fn printed<'a>(paths: impl Iterator<Item = &'a String>) -> String {
         by_module.entry(module).or_default().push(name);
     }
     let item = |(module, names): (&str, Vec<&str>)| match (module, names.as_slice()) {
-        ("", names) => names.iter().map(|name| format!("use {name};\n")).collect(),
+        ("", names) => format!("use {};\n", names.join(";\nuse ")),
         (module, ["self"]) => format!("use {module};\n"),
         (module, [name]) => format!("use {module}::{name};\n"),
         (module, names) => format!("use {module}::{{{}}};\n", names.join(", ")),
@@ -339,9 +339,10 @@ fn flatten(stream: TokenStream, found: &mut Vec<Piece>) {
                         && !trees.any(|tree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ';'))
                 };
                 let layout = braces && (arm || last[1] == '|') && single();
-                let [open, close] = match layout {
-                    true => [PieceKind::Layout { arm: false }, PieceKind::Layout { arm }],
-                    false => [PieceKind::Open, PieceKind::Close],
+                let [open, close] = if layout {
+                    [PieceKind::Layout { arm: false }, PieceKind::Layout { arm }]
+                } else {
+                    [PieceKind::Open, PieceKind::Close]
                 };
                 let visible = group.delimiter() != Delimiter::None;
                 if visible {

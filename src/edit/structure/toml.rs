@@ -68,7 +68,8 @@ fn merge_items(old: &Item, new: &Item, theirs: &mut Item) -> Option<()> {
         return Some(());
     }
     if let (Some(old), Some(new), Some(theirs)) = (old.as_array(), new.as_array(), theirs.as_array_mut()) {
-        return merge_sets(old, new, theirs);
+        merge_sets(old, new, theirs);
+        return Some(());
     }
     if ![old, new, theirs].iter().any(|item| item.is_table_like()) {
         return None;
@@ -99,7 +100,7 @@ fn replace(theirs: &mut Item, new: &Item) {
     match (theirs, new) {
         (Item::Value(Value::Array(theirs)), Item::Value(Value::Array(new))) => {
             let Item::Value(Value::Array(old)) = &old else { return };
-            let _merged = merge_sets(old, new, theirs);
+            merge_sets(old, new, theirs);
         }
         (Item::Value(theirs), Item::Value(new)) if !new.is_inline_table() || !theirs.is_inline_table() => {
             let decor = theirs.decor().clone();
@@ -118,7 +119,7 @@ fn replace(theirs: &mut Item, new: &Item) {
     }
 }
 
-fn merge_sets(old: &Array, new: &Array, theirs: &mut Array) -> Option<()> {
+fn merge_sets(old: &Array, new: &Array, theirs: &mut Array) {
     let has = |array: &Array, value: &Value| array.iter().any(|other| plain(other) == plain(value));
     theirs.retain(|value| !has(old, value) || has(new, value));
     for value in new.iter().filter(|value| !has(old, value)) {
@@ -126,7 +127,6 @@ fn merge_sets(old: &Array, new: &Array, theirs: &mut Array) -> Option<()> {
             add_value(theirs, value);
         }
     }
-    Some(())
 }
 
 fn is_same(one: &Item, other: &Item) -> bool {

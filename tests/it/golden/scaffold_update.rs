@@ -531,6 +531,80 @@ tests/e2e.rs
 }
 
 #[test]
+fn a_project_in_a_subfolder_or_workspace_is_updated_alone() {
+    let older = Older::new();
+    older.of("0.0.1");
+    let sandbox = &older.sandbox;
+    let git = |arguments: &str| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(arguments.split(' '));
+        let output = git.current_dir(sandbox.root()).output().unwrap();
+        assert!(output.status.success(), "git {arguments}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let before = older.files("0.0.1");
+    // A folder of a git repository.
+    sandbox.file("Makefile", "TIMEOUT ?= 2m\n").file("README.md", "## Start it\n");
+    git("init -q");
+    git("add -A");
+    git("commit -qm one");
+    let run = older.run("0.0.1/config/manager", "update").success();
+    let changed = git("status --short");
+    assert!(changed.lines().all(|line| line.contains(" 0.0.1/")), "{changed}");
+    assert_same("subfolder", &older.files("0.0.1"), &older.files("project"));
+    git("add -A");
+    git("commit -qm two");
+    older.run("0.0.1", "update --check").success();
+    older.run("0.0.1", "undo").success();
+    assert_same("undone", &older.files("0.0.1"), &before);
+    // A member of a cargo workspace.
+    sandbox.file("space/Cargo.toml", "[workspace]\nmembers = [\"operators/*\"]\nresolver = \"3\"\n");
+    std::fs::create_dir_all(sandbox.path("space/operators/op")).unwrap();
+    let init = format!("init --domain example.com --project-name demo --manager registry {OFFLINE}");
+    older.run("space/operators/op", &init).success();
+    let fresh = older.files("space");
+    for (path, now, then) in [
+        ("Makefile", "TIMEOUT ?= 5m\n", "TIMEOUT ?= 2m\n"),
+        ("src/main.rs", "//! Runs the operator", "//! Starts the operator"),
+        ("Cargo.toml", "\"ring\", \"runtime\", \"rustls-tls\"", "\"openssl-tls\", \"runtime\""),
+        ("PROJECT", &format!("cliVersion: {VERSION}"), "cliVersion: 0.0.2"),
+    ] {
+        sandbox.replace(&format!("space/operators/op/{path}"), now, then);
+    }
+    let member = older.run("space/operators/op", "update").success();
+    let expected = ["Makefile", "src/main.rs", "Cargo.toml", "PROJECT"];
+    for path in expected {
+        let path = format!("operators/op/{path}");
+        assert_eq!(older.files("space")[&path], fresh[&path], "{path}");
+    }
+    assert_eq!(older.files("space")["Cargo.toml"], fresh["Cargo.toml"]);
+    snapbox::assert_data_eq!(
+        format!("{}{}== workspace\n{}{}", run.out(), run.err(), member.out(), member.err()),
+        str![[r#"
+update    Cargo.toml
+update    Makefile
+remove    OLD.md
+update    PROJECT
+update    README.md
+create    clippy.toml
+update    config/default/kustomization.yaml
+update    config/manager/manager.yaml
+update    src/api/v1/memcached.rs
+update    src/main.rs
+update    tests/e2e.rs
+1 created, 9 updated, 1 removed
+== workspace
+update    Cargo.toml
+update    Makefile
+update    PROJECT
+update    src/main.rs
+4 updated, 2 unchanged
+
+"#]]
+    );
+}
+
+#[test]
 fn lines_of_both_are_decided_by_a_flag() {
     let older = Older::new();
     older.of("0.0.2");
@@ -546,8 +620,9 @@ error[edit-conflict]: `Makefile:24` conflicts: you have changed lines that this 
 24 | TIMEOUT ?= 9m
    | ^^^^^^^^^^^^^
    |
-   = help: write there, and run the command again; or pass `--conflicts` (markers, ours or theirs):
+   = help: write there, and run the command again:
            TIMEOUT ?= 5m
+           or pass `--conflicts=markers`, `ours` or `theirs`
 
 "#]]
     );
