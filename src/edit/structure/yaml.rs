@@ -12,14 +12,14 @@ pub(super) fn merge(old: &str, new: &str, theirs: &str) -> Option<String> {
 }
 
 #[derive(Clone)]
-struct Document {
+struct YamlDocument {
     key: String,
     /// The line `---`, if there is one.
     start: String,
     text: String,
 }
 
-fn documents(text: &str) -> Option<Vec<Document>> {
+fn documents(text: &str) -> Option<Vec<YamlDocument>> {
     let mut documents = vec![(String::new(), String::new())];
     for line in text.split_inclusive('\n') {
         if line.trim_end() == "---" {
@@ -36,10 +36,10 @@ fn documents(text: &str) -> Option<Vec<Document>> {
     });
     let keys = unique(names.collect::<Option<Vec<_>>>()?.into_iter());
     let parts = keys.into_iter().zip(documents);
-    Some(parts.map(|(key, (start, text))| Document { key, start, text }).collect())
+    Some(parts.map(|(key, (start, text))| YamlDocument { key, start, text }).collect())
 }
 
-impl Part for Document {
+impl Part for YamlDocument {
     fn key(&self) -> &str {
         &self.key
     }
@@ -56,7 +56,7 @@ impl Part for Document {
 
 /// An entry of a map or a list.
 #[derive(Clone)]
-struct Entry {
+struct YamlEntry {
     key: String,
     /// Blank lines and comments above it.
     lead: String,
@@ -66,8 +66,8 @@ struct Entry {
 }
 
 /// The entries of a level and the comments below them.
-struct Level {
-    entries: Vec<Entry>,
+struct YamlLevel {
+    entries: Vec<YamlEntry>,
     tail: String,
     indent: usize,
 }
@@ -81,7 +81,7 @@ fn is_content(line: &str) -> bool {
 }
 
 /// `None` if the text is not a map or list in block style.
-fn level(text: &str) -> Option<Level> {
+fn level(text: &str) -> Option<YamlLevel> {
     let all: Vec<&str> = text.split_inclusive('\n').collect();
     let level = all.iter().filter(|line| is_content(line)).map(|line| indent(line)).min().unwrap_or_default();
     let is_list = |line: &str| line.trim() == "-" || line.trim_start().starts_with("- ");
@@ -104,8 +104,8 @@ fn level(text: &str) -> Option<Level> {
     let keys =
         unique(entries.iter().map(|(_, lines)| key(lines, level, list)).collect::<Option<Vec<_>>>()?.into_iter());
     let entries = keys.into_iter().zip(entries);
-    let entries = entries.map(|(key, (lead, lines))| Entry { key, lead, text: lines.concat(), indent: level });
-    Some(Level { entries: entries.collect(), tail: lead.concat(), indent: level })
+    let entries = entries.map(|(key, (lead, lines))| YamlEntry { key, lead, text: lines.concat(), indent: level });
+    Some(YamlLevel { entries: entries.collect(), tail: lead.concat(), indent: level })
 }
 
 /// The key in a map. An entry of a list is identified by a field, or by its value.
@@ -142,7 +142,7 @@ fn shifted(text: &str, from: usize, to: usize) -> String {
         .collect()
 }
 
-impl Entry {
+impl YamlEntry {
     fn value(&self) -> Option<Value> {
         value(&self.text, self.indent)
     }
@@ -159,7 +159,7 @@ impl Entry {
     }
 }
 
-impl Part for Entry {
+impl Part for YamlEntry {
     fn key(&self) -> &str {
         &self.key
     }
