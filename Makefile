@@ -41,6 +41,10 @@ explorer-differential: tools ## 20,000 random requests to the API server in memo
 sim: tools ## A million steps of the simulated leader election per seed; SIMULATION_STEPS and SIMULATION_SEED change it.
 	SIMULATION_STEPS=$${SIMULATION_STEPS:-1000000} $(CARGO) test --test it -- --nocapture simulation::never
 
+.PHONY: crash
+crash: tools ## Kill commands that change a project 200 times, 20 minutes; CRASH_ROUNDS and CRASH_SEED change it.
+	CRASH_ROUNDS=$${CRASH_ROUNDS:-200} $(CARGO) test --test it -- --nocapture crash::a_change_killed
+
 .PHONY: chaos
 chaos: tools ## 200 rounds of failures with three real replicas, an hour; run again, it goes on after the last ten rounds.
 	@mkdir -p target/chaos

@@ -14,6 +14,7 @@ pub mod kustomization;
 pub mod merge;
 pub mod rust;
 pub mod scaffold_marker;
+pub(crate) mod structure;
 
 /// The reason why a file cannot be edited; the help contains the manual edit.
 pub type EditError = Problem;

@@ -260,18 +260,48 @@ fn add_features(dependency: &mut Item, features: &[&str]) -> Option<()> {
 }
 
 fn insert_feature(array: &mut Array, at: usize, feature: &str) {
+    insert_value(array, at, feature.into());
+}
+
+/// Adds a value in the order of the array, otherwise at the end.
+pub(super) fn add_value(array: &mut Array, value: &Value) {
+    let present: Option<Vec<&str>> = array.iter().map(Value::as_str).collect();
+    let at = match (present, value.as_str()) {
+        (Some(present), Some(text)) if present.is_sorted() => present.partition_point(|other| *other < text),
+        _ => array.len(),
+    };
+    insert_value(array, at, value.clone());
+}
+
+fn insert_value(array: &mut Array, at: usize, value: Value) {
     let line_break = array.iter().last().and_then(|last| last.decor().prefix()?.as_str()).filter(|p| p.contains('\n'));
     let line_break = line_break.map(|prefix| prefix[prefix.rfind('\n').unwrap_or_default()..].to_owned());
     match line_break {
-        Some(prefix) => array.insert_formatted(at, Value::from(feature).decorated(prefix, "")),
+        Some(prefix) => {
+            // The comment in the line of the value before it.
+            let after = match array.get_mut(at) {
+                Some(next) => next.decor().prefix().and_then(|prefix| prefix.as_str()),
+                None => array.trailing().as_str(),
+            };
+            let (comment, rest) = after.unwrap_or_default().split_once('\n').unwrap_or_default();
+            let (comment, rest) = (comment.trim_end().to_owned(), format!("\n{rest}"));
+            if at > 0 && !comment.is_empty() {
+                match array.get_mut(at) {
+                    Some(next) => next.decor_mut().set_prefix(rest),
+                    None => array.set_trailing(rest),
+                }
+            }
+            let comment = if at > 0 { comment } else { String::new() };
+            array.insert_formatted(at, value.decorated(comment + &prefix, ""));
+        }
         None if at == 0 && !array.is_empty() => {
             if let Some(first) = array.get_mut(0) {
                 first.decor_mut().set_prefix(" ");
             }
-            array.insert_formatted(0, Value::from(feature).decorated("", ""));
+            array.insert_formatted(0, value.decorated("", ""));
         }
-        None if array.is_empty() => array.push_formatted(Value::from(feature).decorated("", "")),
-        None => array.insert_formatted(at, Value::from(feature).decorated(" ", "")),
+        None if array.is_empty() => array.push_formatted(value.decorated("", "")),
+        None => array.insert_formatted(at, value.decorated(" ", "")),
     }
 }
 

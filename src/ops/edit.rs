@@ -13,6 +13,7 @@ use super::replay::{Scaffold, replay};
 use super::{Findings, UsageError, init, manifests, rename};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit::merge::{ConflictChoice, MergeConflict, Merged, marked, merge, without};
+use crate::edit::structure;
 use crate::parallel;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
@@ -56,12 +57,16 @@ pub(crate) struct MergeRules {
     pub(crate) edited: Edited,
     /// For lines that both have changed.
     pub(crate) conflicts: ConflictChoice,
+    /// The command has the flag `--conflicts`.
+    pub(crate) conflicts_flag: bool,
+    /// Merges by structure if lines conflict. Not for a guess of the old scaffold, where a conflict means a wrong guess.
+    pub(crate) by_structure: bool,
 }
 
 impl MergeRules {
     /// Conflicts are errors.
     pub(crate) fn new(if_exists: IfExists, edited: Edited) -> Self {
-        Self { if_exists, edited, conflicts: ConflictChoice::Refuse }
+        Self { if_exists, edited, conflicts: ConflictChoice::Refuse, conflicts_flag: false, by_structure: true }
     }
 }
 
@@ -102,6 +107,7 @@ pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Findings<S
         found.extend(apply_difference(draft, &replay(&project)?, &after, rules)?);
     }
     // Files may follow another choice than PROJECT records.
+    let rules = MergeRules { by_structure: false, ..rules };
     for choice in options.choices.iter().filter(|choice| choice.is_of(&project)) {
         for other in choice.others(&wanted) {
             let _other_choices_conflicts =
@@ -170,7 +176,7 @@ pub(crate) fn apply_difference(
     to: &Scaffold,
     rules: MergeRules,
 ) -> Result<Diagnostics> {
-    let MergeRules { if_exists, edited, conflicts: choice } = rules;
+    let MergeRules { if_exists, edited, conflicts: choice, conflicts_flag: _, by_structure } = rules;
     let mut found = Diagnostics::default();
     let paths: BTreeSet<&RelPath> = from.keys().chain(to.keys()).collect();
     let differing = paths.into_iter().filter(|path| from.get(path) != to.get(path));
@@ -202,6 +208,7 @@ pub(crate) fn apply_difference(
                     {
                         return Ok(text);
                     }
+                    let merged = if by_structure { merged } else { merged_lines };
                     let merged = merged(path, &old, &new, text, choice);
                     if !merged.conflicts.is_empty() {
                         refused = Some((text.to_owned(), merged.conflicts));
@@ -209,7 +216,7 @@ pub(crate) fn apply_difference(
                     Ok(merged.text)
                 })?;
                 if let Some((text, conflicts)) = refused {
-                    found.extend(conflict_findings(path, &text, &conflicts, choice));
+                    found.extend(conflict_findings(path, &text, &conflicts, rules));
                 }
             }
             // The user has removed a file that is missing.
@@ -230,8 +237,20 @@ fn is_same(scaffolded: &str, text: &str) -> bool {
     text == scaffolded || text.replace("\r\n", "\n") == scaffolded
 }
 
-/// Applies the difference to the text. The whole text is a conflict if the merge is not reversible or breaks valid YAML.
+/// Applies the difference to the text, by line and then by structure. The whole text is a conflict if the merge by line is not
+/// reversible or breaks valid YAML.
 fn merged(path: &RelPath, old: &str, new: &str, text: &str, choice: ConflictChoice) -> Merged {
+    let merged = merged_lines(path, old, new, text, choice);
+    if merged.conflicts.is_empty() {
+        return merged;
+    }
+    match structure::merge(path.as_str(), old, new, text) {
+        Some(text) => Merged { text, conflicts: Vec::new(), ..merged },
+        None => merged,
+    }
+}
+
+fn merged_lines(path: &RelPath, old: &str, new: &str, text: &str, choice: ConflictChoice) -> Merged {
     let merged = merge(old, new, text, choice);
     let is_yaml = |text: &str| serde_yaml::from_multiple::<Value>(text).is_ok();
     let is_config = [".yaml", ".yml"].iter().any(|end| path.as_str().ends_with(end));
@@ -250,8 +269,9 @@ fn merged(path: &RelPath, old: &str, new: &str, text: &str, choice: ConflictChoi
     merged
 }
 
-fn conflict_findings(path: &RelPath, text: &str, conflicts: &[MergeConflict], choice: ConflictChoice) -> Diagnostics {
-    let made = match choice {
+fn conflict_findings(path: &RelPath, text: &str, conflicts: &[MergeConflict], rules: MergeRules) -> Diagnostics {
+    let flag = if rules.conflicts_flag { "\nor pass `--conflicts=markers`, `ours` or `theirs`" } else { "" };
+    let made = match rules.conflicts {
         ConflictChoice::Refuse => None,
         ConflictChoice::Author => Some("your lines stay"),
         ConflictChoice::Scaffold => Some("the lines of the scaffold replace yours"),
@@ -266,7 +286,7 @@ fn conflict_findings(path: &RelPath, text: &str, conflicts: &[MergeConflict], ch
         }
         if wanted.is_empty() && range.len() == text.len() {
             let message = format!("`{path}` conflicts: you have changed what this command changes");
-            let help = "revert your changes, run the command again, and make them again";
+            let help = format!("revert your changes, run the command again, and make them again{flag}");
             return Diagnostic::new(Code::EditConflict, message).at(Origin::file(path.as_str())).help(help);
         }
         // The line feed at the end is part of the line.
@@ -276,9 +296,9 @@ fn conflict_findings(path: &RelPath, text: &str, conflicts: &[MergeConflict], ch
         let lines = if first < last { format!("{first} to {last}") } else { first.to_string() };
         let message = format!("`{path}:{lines}` conflicts: you have changed lines that this command changes");
         let help = if wanted.is_empty() {
-            "remove these lines, and run the command again".to_owned()
+            format!("remove these lines, and run the command again{flag}")
         } else {
-            format!("write there, and run the command again:\n{}", wanted.trim_end_matches('\n'))
+            format!("write there, and run the command again:\n{}{flag}", wanted.trim_end_matches('\n'))
         };
         Diagnostic::new(Code::EditConflict, message).at(origin).help(help)
     };
@@ -301,7 +321,7 @@ pub(crate) fn verify_choices(draft: &mut Draft, project: &Project) -> Result<Dia
                 }
                 let [old, new] = [old, new].map(|text| scaffold::formatted(path, text));
                 let text = text.replace("\r\n", "\n");
-                let merged = merged(path, &old, &new, &text, ConflictChoice::Refuse);
+                let merged = merged_lines(path, &old, &new, &text, ConflictChoice::Refuse);
                 if merged.text != text {
                     differing.insert(path.clone(), merged.text);
                 }

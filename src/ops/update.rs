@@ -45,7 +45,11 @@ pub(crate) fn run(draft: &mut Draft, options: UpdateOptions) -> Result<Findings<
     let mut found = Diagnostics::default();
     let (before, after) = (edition::of(&project), edition::of(&wanted));
     if before != after {
-        let rules = MergeRules { conflicts: options.conflicts, ..MergeRules::new(IfExists::Skip, Edited::Keep) };
+        let rules = MergeRules {
+            conflicts: options.conflicts,
+            conflicts_flag: true,
+            ..MergeRules::new(IfExists::Skip, Edited::Keep)
+        };
         found.extend(difference::apply_difference(draft, &replay(&project)?, &replay(&wanted)?, rules)?);
     }
     found.extend(match &project.manager {

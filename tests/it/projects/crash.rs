@@ -178,6 +178,100 @@ fn a_change_that_was_interrupted_is_completed_by_the_same_command() {
     }
 }
 
+/// Kills at random moments, and aborts at random file operations. CRASH_ROUNDS and CRASH_SEED change the run.
+#[test]
+fn a_change_killed_at_random_is_completed_by_the_same_command() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let rounds = number("CRASH_ROUNDS").unwrap_or(6);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let seed = number("CRASH_SEED").unwrap_or_else(|| u64::from(now.subsec_nanos())) | 1;
+    println!("CRASH_SEED={seed}");
+    let history = Sandbox::new();
+    for (template, from, to) in [
+        ("init/Makefile.tera", "TIMEOUT ?= 5m\n", "TIMEOUT ?= 3m\n"),
+        ("init/README.md.tera", "## Run it\n", "## Start it\n"),
+        ("init/config/manager/manager.yaml.tera", "replicas: 1\n", "replicas: 2\n"),
+        ("init/src/main.rs.tera", "//! Runs the operator", "//! Starts the operator"),
+    ] {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("templates").join(template));
+        let text = text.unwrap();
+        assert!(text.contains(from), "{template} has no {from:?}");
+        history.file(&format!("0.0.1/{template}"), &text.replacen(from, to, 1));
+    }
+    history.file("0.0.1/init/clippy.toml.tera.absent", "");
+    let command = |sandbox: &Sandbox, arguments: &str| {
+        let mut command = sandbox.command(arguments);
+        command.env("MEMCACHED_SDK_HISTORY", history.root()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let sandbox = Sandbox::project("");
+    sandbox.run(CREATE).success();
+    let project = sandbox.files();
+    // A project of the earlier version.
+    let version = format!("cliVersion: {}", env!("CARGO_PKG_VERSION"));
+    sandbox.replace("PROJECT", &version, "cliVersion: 0.0.1");
+    for (path, from, to) in
+        [("Makefile", "TIMEOUT ?= 5m\n", "TIMEOUT ?= 3m\n"), ("README.md", "## Run it\n", "## Start it\n")]
+    {
+        sandbox.replace(path, from, to);
+    }
+    sandbox.replace("config/manager/manager.yaml", "replicas: 1\n", "replicas: 2\n");
+    sandbox.replace("src/main.rs", "//! Runs the operator", "//! Starts the operator");
+    std::fs::remove_file(sandbox.path("clippy.toml")).unwrap();
+    let earlier = sandbox.files();
+    let changes = [
+        ("update", &earlier),
+        ("rename api --kind Memcached --to-kind Store", &project),
+        ("rename project another", &project),
+        ("delete api --group cache --version v1alpha1 --kind Memcached", &project),
+        ("edit --domain acme.org", &project),
+    ];
+    let whole = changes.map(|(change, before)| {
+        restore(&sandbox, before);
+        let started = Instant::now();
+        assert!(command(&sandbox, change).status().unwrap().success(), "{change}");
+        let after = sandbox.files();
+        let paths = after.keys().chain(before.keys()).collect::<std::collections::BTreeSet<_>>();
+        let changed = paths.into_iter().filter(|path| after.get(*path) != before.get(*path)).count();
+        assert!(changed > 3, "{change}: {changed}");
+        (after, started.elapsed(), u64::try_from(changed).unwrap())
+    });
+    let mut random = seed;
+    let mut midway = 0;
+    for round in 0..rounds {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let at = usize::try_from(round).unwrap() % changes.len();
+        let ((change, before), (after, whole, changed)) = (changes[at], &whole[at]);
+        restore(&sandbox, before);
+        let when = if (round / 5) % 2 == 0 {
+            let delay = whole.mul_f64(f64::from(u32::try_from(random % 1000).unwrap()) / 1000.0);
+            let mut child = command(&sandbox, change).spawn().unwrap();
+            wait_busily(delay);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            format!("CRASH_SEED={seed}, round {round}: {change}, killed after {delay:?}")
+        } else {
+            // A changed file is at least staged and renamed.
+            let operation = 1 + random % (2 * changed);
+            command(&sandbox, change).env(ABORT, operation.to_string()).status().unwrap();
+            format!("CRASH_SEED={seed}, round {round}: {change}, aborted at operation {operation}")
+        };
+        let left = sandbox.files();
+        midway += u32::from(left != *before && left != *after);
+        if left != *after {
+            assert!(command(&sandbox, change).status().unwrap().success(), "{when}");
+        }
+        let found = sandbox.files();
+        assert_eq!(found.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>(), "{when}");
+        for (path, text) in after {
+            assert_eq!(&found[path], text, "{when}: {path}");
+        }
+        println!("{when}: completed, {midway} of {} in the middle of the writing", round + 1);
+    }
+}
+
 #[test]
 fn a_lock_file_that_was_left_behind_is_brought_up_to_date() {
     let sandbox = Sandbox::project("");
