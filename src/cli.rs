@@ -351,12 +351,12 @@ pub struct InitArgs {
     /// The flags that describe the project.
     #[command(flatten)]
     pub project: ProjectArgs,
-    /// The flag to overwrite files of the author.
-    #[command(flatten)]
-    pub overwrite: OverwriteArgs,
     /// In an existing crate: write these files too, unless they exist
     #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',')]
     pub with: Vec<InitPart>,
+    /// The flag to overwrite files of the author.
+    #[command(flatten)]
+    pub overwrite: OverwriteArgs,
     /// The output flags.
     #[command(flatten)]
     pub write: WriteArgs,

@@ -342,25 +342,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution
     }
     let other = project.other_versions(&resource).next();
     if api {
-        let mut shape = ResourceApi::new(options.namespaced);
-        shape.short_names = options
-            .short_names
-            .iter()
-            .map(|name| ShortName::parse(name))
-            .collect::<Result<_, _>>()
-            .map_err(UsageError)?;
-        // The versions of a kind share its names.
-        if let Some(other) = other.and_then(|other| other.api.as_ref())
-            && shape.short_names.is_empty()
-        {
-            shape.short_names.clone_from(&other.short_names);
-        }
-        resource.api = Some(shape);
-        match (&options.plural, other) {
-            (Some(plural), _) => resource.plural = Plural::parse(plural).map_err(UsageError)?,
-            (None, Some(other)) => resource.plural = other.plural.clone(),
-            (None, None) => {}
-        }
+        name_type(&mut resource, other, options)?;
     } else if let Some(entry) = project.find(&resource).filter(|_| !resource.external) {
         resource.plural = entry.plural.clone();
     }
@@ -396,6 +378,25 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution
         );
     }
     Ok(ApiResolution::Decided(Box::new(WantedApi { resource, builtin, api, controller })))
+}
+
+/// Sets the names of a kind that gets a type. The versions of a kind share them.
+fn name_type(resource: &mut Resource, other: Option<&Resource>, options: &CreateApiOptions) -> Result<()> {
+    let mut shape = ResourceApi::new(options.namespaced);
+    shape.short_names =
+        options.short_names.iter().map(|name| ShortName::parse(name)).collect::<Result<_, _>>().map_err(UsageError)?;
+    if let Some(other) = other.and_then(|other| other.api.as_ref())
+        && shape.short_names.is_empty()
+    {
+        shape.short_names.clone_from(&other.short_names);
+    }
+    resource.api = Some(shape);
+    match (&options.plural, other) {
+        (Some(plural), _) => resource.plural = Plural::parse(plural).map_err(UsageError)?,
+        (None, Some(other)) => resource.plural = other.plural.clone(),
+        (None, None) => {}
+    }
+    Ok(())
 }
 
 /// Decides against a controller. Fails if the options ask for one.

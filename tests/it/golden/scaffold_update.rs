@@ -34,8 +34,8 @@ const OLDER: [(&str, &str, &str, &str); 12] = [
     (
         "0.0.1",
         "api/src/api/{api_dir}/{kind_snake}.rs.tera",
-        "    /// An example field. Replace it with your own fields and run `make manifests`.\n",
-        "    /// An example field.\n",
+        "    /// An example field. Replace it with your own fields and run",
+        "    /// An example field. Put your own fields here, and run",
     ),
     ("0.0.1", "init/README.md.tera", "## Run it\n", "## Start it\n"),
 ];
@@ -374,7 +374,7 @@ config/manager/manager.yaml
 src/api/v1/memcached.rs
 @@ -54,3 +54,3 @@
  pub struct MemcachedSpec {
--	/// An example field.
+-	/// An example field. Put your own fields here, and run `make manifests`.
 +    /// An example field. Replace it with your own fields and run `make manifests`.
  	#[serde(skip_serializing_if = "Option::is_none")]
 src/main.rs
