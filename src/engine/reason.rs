@@ -81,6 +81,10 @@ fn reasons(refused: &Diagnostics, package: &str, all: usize) -> String {
     if count > SHOWN {
         let _ = writeln!(text, "  and {} more", count - SHOWN);
     }
+    let lock = errors(refused).find(|error| error.code == Code::NoLock).and_then(|error| error.help.as_ref());
+    if let Some(help) = lock.filter(|_| count == 1) {
+        let _ = writeln!(text, "  {help}, and the source may be sufficient");
+    }
     text + "the first time may take minutes; `--engine static` fails instead"
 }
 

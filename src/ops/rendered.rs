@@ -13,7 +13,8 @@ use crate::plan::{Draft, RelPath};
 use crate::yaml;
 
 /// The help for missing manifests of a project.
-pub(crate) const RENDER: &str = "run `make build-installer` first, or pass other manifests with `--manifests`";
+pub(crate) const RENDER: &str = "run `make build-installer` first, or pass other manifests with `--manifests`, such as the output of \
+                                 `kubectl kustomize config/default`";
 
 /// Reads the documents of a file, or of all YAML files below a folder. `-` is stdin. `help` explains how to create them.
 pub(crate) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {

@@ -651,6 +651,7 @@ fn without_a_lock_file_cargo_chooses() {
     sandbox.finish("", &mut command("")).code(1).stderr(str![[r#"
 compiling `op`: 1 finding needs the compiler:
   Cargo.toml:1:1: without a `Cargo.lock` the releases of kube and schemars are unknown [no-lock]
+  run `cargo generate-lockfile`, and the source may be sufficient
 the first time may take minutes; `--engine static` fails instead
 error[compile-failed]: cargo cannot read the manifest of `op`; see its output above
 
