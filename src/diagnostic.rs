@@ -232,7 +232,7 @@ codes! {
     HiddenResource = "hidden-resource", Error, "A custom resource is declared in a place that cannot be read";
     InvalidDefault = "invalid-default", Error, "A default value does not match its schema";
     InvalidName = "invalid-name", Error, "A group, a name, a label or an annotation of a CRD is invalid for the API server";
-    InvalidSample = "invalid-sample", Warning, "An object in `config/samples` does not match the schema of its CRD";
+    InvalidSample = "invalid-sample", Warning, "An object in `config/samples` or `examples` does not match the schema of its CRD";
     InvalidSchema = "invalid-schema", Error, "A schema contains something that the API server does not allow in a CRD";
     KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is invalid or not supported";
     ListKind = "list-kind", Note, "A CRD has no `listKind`; the API server sets it";

@@ -1,5 +1,5 @@
-//! The samples of a project in `config/samples`. Fills empty samples with the required fields, and reports samples that are not
-//! valid.
+//! The samples of a project in `config/samples`, and the objects in `examples/`. Fills empty samples with the required fields, and
+//! reports objects that are not valid.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,15 +11,19 @@ use crate::crd::sample;
 use crate::crd::walk::SchemaPath;
 use crate::crd::{self, Crd};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::ops::files_in;
 use crate::plan::{Draft, RelPath};
 use crate::yaml;
 
 const FOLDER: &str = "config/samples";
 
+/// The folder of further objects, at any depth: the author's, which also holds other files.
+const EXAMPLES: &str = "examples";
+
 /// The spec of a sample whose type requires nothing.
 const EMPTY: &str = "spec: {}";
 
-/// Fills empty samples and validates all samples.
+/// Fills empty samples, and validates all samples and examples.
 pub(crate) fn update(crds: &[Crd], draft: &mut Draft) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     for path in files(draft) {
@@ -34,17 +38,25 @@ pub(crate) fn update(crds: &[Crd], draft: &mut Draft) -> Result<Diagnostics> {
         let text = draft.read(&path)?.unwrap_or_default();
         found.extend(yaml::documents(&text).into_iter().filter_map(|range| judge(crds, &path, &text, range)).collect());
     }
+    for path in files_in(draft.root(), &[EXAMPLES]) {
+        let path = path?;
+        // A file of other bytes, or of templates, has no object to validate.
+        let Some(text) = draft.read(&path).ok().flatten().filter(|_| is_yaml(path.as_str())) else { continue };
+        let is_object = |range: &Range<usize>| serde_yaml::from_str::<Value>(&text[range.clone()]).is_ok();
+        let objects = yaml::documents(&text).into_iter().filter(is_object);
+        found.extend(objects.filter_map(|range| judge(crds, &path, &text, range)).collect());
+    }
     Ok(found)
+}
+
+fn is_yaml(path: &str) -> bool {
+    [".yaml", ".yml"].iter().any(|end| path.ends_with(end))
 }
 
 fn files(draft: &Draft) -> BTreeSet<RelPath> {
     let is_sample = |path: &RelPath| {
         let name = path.as_str().strip_prefix(FOLDER).and_then(|name| name.strip_prefix('/'));
-        name.is_some_and(|name| {
-            !name.contains('/')
-                && name != "kustomization.yaml"
-                && [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
-        })
+        name.is_some_and(|name| !name.contains('/') && name != "kustomization.yaml" && is_yaml(name))
     };
     let there = std::fs::read_dir(draft.root().join(FOLDER)).into_iter().flatten().flatten();
     let there = there.filter_map(|entry| RelPath::new(format!("{FOLDER}/{}", entry.file_name().to_str()?)).ok());

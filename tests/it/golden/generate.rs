@@ -176,6 +176,17 @@ fn a_sample_that_does_not_fit_is_told_of() {
         assert!(message.contains(expected), "{to}:\n{message}");
         sandbox.file(SAMPLE, &fine);
     }
+    // So are the objects in `examples`, among files that are no objects.
+    let example = sandbox.read(SAMPLE).replace("number: 1", "number: 11");
+    sandbox
+        .file("examples/many/store.yaml", &format!("a: 1\n---\n{{{{ x }}}}\n---\n{example}"))
+        .file("examples/run.rs", "fn f() {}");
+    let message = sandbox.run("generate --check").err();
+    assert!(
+        message.contains("`spec.number` of cache.example.com") && message.contains("examples/many/store.yaml:"),
+        "{message}"
+    );
+    std::fs::remove_file(sandbox.path("examples/many/store.yaml")).unwrap();
     // Samples of foreign kinds and files of other formats are ignored.
     sandbox.file("config/samples/other.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {}\n");
     sandbox.file("config/samples/README.md", "{{");
