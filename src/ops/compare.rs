@@ -12,12 +12,13 @@ use serde_json::Value;
 use similar::TextDiff;
 
 use super::generate::{self, GenerateOptions};
-use super::manifests::{self, ManifestOptions, Manifests, RefusedSubject};
+use super::manifests::{self, ManifestOptions, Manifests, RefusedSubject, patches};
 use super::{Findings, UsageError};
 use crate::crd::{self, Crd};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem, Severity};
 use crate::engine;
 use crate::k8s::kind_name;
+use crate::plan::Draft;
 use crate::source::Pending;
 use crate::yaml::{self, template};
 
@@ -92,8 +93,9 @@ pub(crate) fn run(
     }
     let shipped = read(paths)?;
     let mut resolved = generate::resolve(options)?;
-    if let Some(project) = generate::own_project(&resolved.packages.root)? {
-        resolved.choice = resolved.choice.without_foreign(manifests::foreign(&project));
+    let project = generate::own_project(&resolved.packages.root)?;
+    if let Some(project) = &project {
+        resolved.choice = resolved.choice.without_foreign(manifests::foreign(project));
     }
     let Findings { value: mut manifests, diagnostics: mut found } =
         manifests::generate(&resolved, &Pending::default(), None, say)?;
@@ -106,6 +108,10 @@ pub(crate) fn run(
     };
     found = found.iter().filter(matters).cloned().collect();
     refused.leave_out(&mut manifests);
+    if let (Some(_), Some(crds)) = (&project, &mut manifests.crds) {
+        // `generate` reports patches that do not fit.
+        *crds = patches::patched(crds, &Draft::open(&resolved.packages.root))?.value;
+    }
     if found.has_errors() && !resolved.keep_going {
         let summary = "nothing was compared, because the source has errors: pass `--keep-going` to compare the rest";
         let (different, others) = (Vec::new(), Diagnostics::default());

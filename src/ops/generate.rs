@@ -10,7 +10,7 @@ use self::record::Record;
 use super::elsewhere::elsewhere;
 use super::manifests::output::{self, Destination, Header, Output};
 use super::manifests::{
-    ManifestOptions, Manifests, RefusedSubject, WantedManifests, converted, generate, read_all, samples, scope,
+    ManifestOptions, Manifests, RefusedSubject, WantedManifests, converted, generate, patches, read_all, samples, scope,
 };
 use super::{Findings, UsageError};
 use crate::crd::conversion::Converted;
@@ -134,6 +134,9 @@ pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Resul
         notes.extend(written.report(&mut found).kept);
         if let (true, Some(_), Some(crds)) = (output.is_usual(), &project, &manifests.crds) {
             found.extend(samples::update(crds, &mut draft)?);
+            if manifests.complete {
+                found.extend(patches::patched(crds, &draft)?.diagnostics);
+            }
         }
         next = record.make(&manifests.verified, &mut draft)?;
     }

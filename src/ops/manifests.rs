@@ -2,6 +2,7 @@
 
 mod crds;
 pub(crate) mod output;
+pub(crate) mod patches;
 mod refused;
 mod role;
 pub(crate) mod samples;
@@ -129,6 +130,7 @@ pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     }
     if let Some(crds) = &manifests.crds {
         found.extend(samples::update(crds, draft)?);
+        found.extend(patches::patched(crds, draft)?.diagnostics);
     }
     if engine::is_for_the_compiler(&found) {
         let problem = Problem::new("the CRDs of this project cannot be generated without compiling it");

@@ -323,7 +323,7 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Codes that need cargo, git, rustfmt or a whole project, each with the test file that covers it.
-const ELSEWHERE: [(Code, &str); 35] = [
+const ELSEWHERE: [(Code, &str); 36] = [
     (Code::DanglingKustomization, "generate.rs"),
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
@@ -332,6 +332,7 @@ const ELSEWHERE: [(Code, &str); 35] = [
     (Code::CrdNotDeclared, "compare.rs"),
     (Code::CrdNotShipped, "compare.rs"),
     (Code::CrdPanic, "engine.rs"),
+    (Code::CrdPatch, "generate.rs"),
     (Code::CrdTwice, "compare.rs"),
     (Code::EditConflict, "choices.rs"),
     (Code::EditKept, "choices.rs"),

@@ -193,6 +193,83 @@ fn a_sample_that_does_not_fit_is_told_of() {
     sandbox.run("generate").success().stderr("2 unchanged\n");
 }
 
+/// Patches of `config/crd` are checked against the generated CRD.
+#[test]
+fn a_patch_that_does_not_fit_is_told_of() {
+    let sandbox = project();
+    let kustomization = "config/crd/kustomization.yaml";
+    let schema = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
+    let rule = format!(
+        "- op: add\n  path: {schema}/x-kubernetes-validations\n  value:\n  - rule: size(self.foo) > 2\n    message: foo is short\n- op: \
+         add\n  path: /spec/names/categories\n  value: [all]\n"
+    );
+    let lists = "patches:\n- path: patches/rules.yaml\n  target:\n    name: memcacheds.cache.example.com\n";
+    sandbox.replace(kustomization, "patches:\n", lists).file("config/crd/patches/rules.yaml", &rule);
+    sandbox.run("generate").success().stderr("2 unchanged\n");
+    // The comparison is of the patched CRD.
+    let shipped = sandbox.read(CRD);
+    sandbox.file("shipped/crd.yaml", &shipped.replace("  names:\n", "  names:\n    categories:\n    - all\n"));
+    let out = sandbox.run("generate crds --compare shipped").code(3).out();
+    assert!(out.contains("x-kubernetes-validations") && !out.contains("categories"), "{out}");
+
+    let mut told = String::new();
+    for (from, to) in [
+        ("/spec/names/categories", "/spec/categories/0"),
+        ("op: add", "op: replace"),
+        ("op: add", "op: put"),
+        (
+            "value: [all]",
+            "value: all\n- op: add\n  path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/foo/type\n  value: text",
+        ),
+        (
+            rule.as_str(),
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: others.example.com\n",
+        ),
+    ] {
+        sandbox.file("config/crd/patches/rules.yaml", &rule.replacen(from, to, 1));
+        told += &sandbox.run("generate --check").success().err();
+    }
+    snapbox::assert_data_eq!(told, str![[r#"
+warning[crd-patch]: `add /spec/categories/0` does not fit `memcacheds.cache.example.com`: the CRD has no such place
+ --> config/crd/patches/rules.yaml:7:9
+  |
+7 |   path: /spec/categories/0
+  |         ^^^^^^^^^^^^^^^^^^
+  |
+  = help: adapt the patch to the generated CRD
+2 unchanged
+warning[crd-patch]: `replace /spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations` does not fit `memcacheds.cache.example.com`: the CRD has no such place
+ --> config/crd/patches/rules.yaml:2:9
+  |
+2 |   path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations
+  |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = help: adapt the patch to the generated CRD
+2 unchanged
+warning[crd-patch]: `put /spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations` does not fit `memcacheds.cache.example.com`: it is not an operation of a JSON patch
+ --> config/crd/patches/rules.yaml:2:9
+  |
+2 |   path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations
+  |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = help: adapt the patch to the generated CRD
+2 unchanged
+warning[crd-patch]: with the patches of `config/crd/kustomization.yaml`: `text` is not a valid type in a CRD: `spec.foo` in `Memcached`, version `v1alpha1`
+--> config/crd/kustomization.yaml
+ = help: use `nullable` instead of a type `null`, and one of the types of OpenAPI v3
+2 unchanged
+warning[crd-patch]: no CRD has the name `others.example.com`
+ --> config/crd/patches/rules.yaml:4:9
+  |
+4 |   name: others.example.com
+  |         ^^^^^^^^^^^^^^^^^^
+  |
+  = help: correct the name, or remove the patch
+2 unchanged
+
+"#]]);
+}
+
 /// A package outside a project with these files in `src`.
 fn package(files: &[(&str, &str)]) -> Sandbox {
     let sandbox = Sandbox::new();

@@ -91,6 +91,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("include_dir", &["runtime", "scaffold"]),
     ("indexmap", &["schema"]),
     ("jiff", &["ops", "schema"]),
+    ("json_patch", &["ops"]),
     ("k8s_openapi", &["api", "crd", "project", "schema"]),
     ("kube", &["api", "crd", "schema"]),
     ("mimalloc", &["main"]),
