@@ -1,5 +1,7 @@
 //! The explorer: runs an operator under many schedules, and compares the ends.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,10 +9,12 @@ use std::time::{Duration, Instant};
 use http::Method;
 use serde_json::Value;
 
+use crate::schema::Shape;
 use crate::server::{ApiServer, Verdict};
 use crate::stages::Stages;
 use crate::store::Key;
 
+mod history;
 mod oracle;
 mod report;
 mod run;
@@ -47,6 +51,7 @@ pub struct Explorer {
     patience: Duration,
     ignored: Vec<String>,
     oracles: Vec<Oracle>,
+    stop_at_finding: bool,
 }
 
 /// The states that runs start from, and their ends without a disturbance.
@@ -56,6 +61,8 @@ struct Baseline {
     deleted: Image,
     create: Outcome,
     delete: Outcome,
+    /// The ends of new objects by their spec, or the reason why they do not settle.
+    fresh: RefCell<BTreeMap<String, Result<Image, String>>>,
 }
 
 impl Explorer {
@@ -80,7 +87,15 @@ impl Explorer {
             budget: Duration::from_secs(budget),
             patience: Duration::from_secs(600),
             ignored: ["events", "events.events.k8s.io", "leases.coordination.k8s.io"].map(str::to_owned).to_vec(),
-            oracles: vec![Oracle::Quiet, Oracle::Crash, Oracle::Deletion, Oracle::Drift, Oracle::Faults],
+            oracles: vec![
+                Oracle::Quiet,
+                Oracle::Crash,
+                Oracle::Deletion,
+                Oracle::Drift,
+                Oracle::Faults,
+                Oracle::History,
+            ],
+            stop_at_finding: false,
         }
     }
 
@@ -127,6 +142,13 @@ impl Explorer {
         self
     }
 
+    /// Ends the exploration at the first finding.
+    #[must_use]
+    pub fn stop_at_finding(mut self) -> Self {
+        self.stop_at_finding = true;
+        self
+    }
+
     /// Runs all schedules within the budget. Each oracle gets the same share.
     pub fn explore(&self) -> Report {
         let started = Instant::now();
@@ -137,9 +159,11 @@ impl Explorer {
                     report.out_of_budget = true;
                     break;
                 }
-                if let Some((outcome, end)) = self.trial(&baseline, &schedule) {
-                    let expected = if removes(&schedule) { &baseline.deleted } else { &baseline.kept };
-                    self.judge(&mut report, &schedule, outcome, &expected.diff(&end));
+                if self.stop_at_finding && !report.findings.is_empty() {
+                    break;
+                }
+                if let Some((outcome, difference)) = self.trial(&baseline, &schedule) {
+                    self.judge(&mut report, &schedule, outcome, &difference);
                 }
             }
         }
@@ -159,11 +183,10 @@ impl Explorer {
         let mut report = Report::default();
         if let Ok(baseline) = self.baseline(&mut report) {
             let trial = self.trial(&baseline, &schedule).filter(|(outcome, _)| outcome.disturbed);
-            let Some((outcome, end)) = trial else {
+            let Some((outcome, difference)) = trial else {
                 return Err(format!("`{text}` has no effect: its request or object does not exist"));
             };
-            let expected = if removes(&schedule) { &baseline.deleted } else { &baseline.kept };
-            self.judge(&mut report, &schedule, outcome, &expected.diff(&end));
+            self.judge(&mut report, &schedule, outcome, &difference);
         }
         // Without a settled state, no other schedule runs.
         let mut findings = report.findings.into_iter();
@@ -176,17 +199,17 @@ impl Explorer {
         let undisturbed = |phase| Schedule { phase, event: Event::Nothing };
         let empty = Image::new(&self.server, &self.ignored);
         let settled = self.server.snapshot();
-        let create = self.run(&settled, Disturbance::Nothing, Some(self.create()), false);
+        let create = self.run(&settled, Disturbance::Nothing, vec![self.create()], false);
         let restless = create.restless.is_some();
         self.judge(report, &undisturbed(Phase::Create), create.clone(), &[]);
         if restless {
             return Err(());
         }
-        let again = self.run(&self.server.snapshot(), Disturbance::Nothing, Some(self.create()), false);
+        let again = self.run(&self.server.snapshot(), Disturbance::Nothing, vec![self.create()], false);
         report.deterministic = Some(create.log == again.log);
         let kept = Image::new(&settled, &self.ignored);
         let copy = settled.snapshot();
-        let keep = self.run(&copy, Disturbance::Nothing, None, false);
+        let keep = self.run(&copy, Disturbance::Nothing, Vec::new(), false);
         let difference = kept.diff(&Image::new(&copy, &self.ignored));
         let restless = keep.restless.is_some() || !difference.is_empty();
         self.judge(report, &undisturbed(Phase::Keep), keep, &difference);
@@ -194,10 +217,10 @@ impl Explorer {
             return Err(());
         }
         let copy = settled.snapshot();
-        let delete = self.run(&copy, Disturbance::Nothing, Some(self.delete()), true);
+        let delete = self.run(&copy, Disturbance::Nothing, vec![self.delete()], true);
         let deleted = Image::new(&copy, &self.ignored);
         self.judge(report, &undisturbed(Phase::Delete), delete.clone(), &empty.diff(&deleted));
-        Ok(Baseline { settled, kept, deleted, create, delete })
+        Ok(Baseline { settled, kept, deleted, create, delete, fresh: RefCell::default() })
     }
 
     /// All schedules: in turn one of each oracle.
@@ -235,6 +258,10 @@ impl Explorer {
             Oracle::Drift => {
                 let drifts = self.drifts(baseline).map(|(drift, key)| Event::Drift(drift, key));
                 all.extend(drifts.map(|event| Schedule { phase: Phase::Keep, event }));
+            }
+            Oracle::History => {
+                let histories = self.histories().into_iter().map(Event::History);
+                all.extend(histories.map(|event| Schedule { phase: Phase::Keep, event }));
             }
             Oracle::Faults => {
                 // One fault for all requests, then the next one: a small budget sees each request.
@@ -279,10 +306,10 @@ impl Explorer {
         })
     }
 
-    /// Runs a schedule. Returns none if its drift is refused or changes nothing.
-    fn trial(&self, baseline: &Baseline, schedule: &Schedule) -> Option<(Outcome, Image)> {
+    /// Runs a schedule, and compares its end. Returns none if another client's change is refused or changes nothing.
+    fn trial(&self, baseline: &Baseline, schedule: &Schedule) -> Option<(Outcome, Vec<String>)> {
         let server = if schedule.phase == Phase::Create { self.server.snapshot() } else { baseline.settled.snapshot() };
-        let act = match (schedule.phase, &schedule.event) {
+        let acts = match (schedule.phase, &schedule.event) {
             (_, Event::Drift(drift, key)) => {
                 let trial = server.snapshot();
                 let changes = trial.changes();
@@ -290,20 +317,77 @@ impl Explorer {
                     return None;
                 }
                 let (drift, key) = (drift.clone(), key.clone());
-                Some(Arc::new(move |server: &ApiServer| change(server, &drift, &key)) as Act)
+                vec![Arc::new(move |server: &ApiServer| change(server, &drift, &key)) as Act]
             }
-            (Phase::Create, _) => Some(self.create()),
-            (Phase::Keep, _) => None,
-            (Phase::Delete, _) => Some(self.delete()),
+            (_, Event::History(patches)) => self.patches(&server, patches)?,
+            (Phase::Create, _) => vec![self.create()],
+            (Phase::Keep, _) => Vec::new(),
+            (Phase::Delete, _) => vec![self.delete()],
         };
         let disturbance = match schedule.event.clone() {
-            Event::Nothing | Event::Drift(..) => Disturbance::Nothing,
+            Event::Nothing | Event::Drift(..) | Event::History(_) => Disturbance::Nothing,
             Event::Die { write, after } => Disturbance::Die { write, after },
             Event::Delete { write } => Disturbance::Act { write, act: self.delete() },
             Event::Fault { request, fault } => Disturbance::Fault { request, verdict: verdict(fault) },
         };
-        let outcome = self.run(&server, disturbance, act, schedule.phase == Phase::Delete);
-        Some((outcome, Image::new(&server, &self.ignored)))
+        let outcome = self.run(&server, disturbance, acts, schedule.phase == Phase::Delete);
+        let end = Image::new(&server, &self.ignored);
+        let difference = match &schedule.event {
+            Event::History(_) => match self.fresh(&server, baseline) {
+                Ok(expected) => expected.diff(&end),
+                Err(reason) => vec![format!("a new object with this spec: {reason}")],
+            },
+            _ if removes(schedule) => baseline.deleted.diff(&end),
+            _ => baseline.kept.diff(&end),
+        };
+        Some((outcome, difference))
+    }
+
+    /// Patches of the first sample. Returns none if one of them is refused or changes nothing.
+    fn patches(&self, server: &ApiServer, patches: &[Value]) -> Option<Vec<Act>> {
+        let place = self.server.place(self.samples.first()?).ok()?;
+        let trial = server.snapshot();
+        let mut acts = Vec::new();
+        for patch in patches {
+            let changes = trial.changes();
+            let (place, patch) = (place.clone(), patch.clone());
+            let act: Act = Arc::new(move |server| server.act(Method::PATCH, &place, "", AUTHOR, &patch));
+            if act(&trial).is_err() || trial.changes() == changes {
+                return None;
+            }
+            acts.push(act);
+        }
+        Some(acts)
+    }
+
+    /// The end for new samples, the first one with the spec that it has on `server`.
+    fn fresh(&self, server: &ApiServer, baseline: &Baseline) -> Result<Image, String> {
+        let mut samples = self.samples.clone();
+        let sample = samples.first_mut().ok_or("no sample")?;
+        let spec = server.all().remove(&self.server.place(sample)?).unwrap_or_default()["spec"].take();
+        let key = spec.to_string();
+        if let Some(known) = baseline.fresh.borrow().get(&key) {
+            return known.clone();
+        }
+        sample["spec"] = spec;
+        let fresh = self.server.snapshot();
+        let outcome = self.run(&fresh, Disturbance::Nothing, vec![create(samples)], false);
+        let image = outcome.restless.map_or_else(|| Ok(Image::new(&fresh, &self.ignored)), Err);
+        baseline.fresh.borrow_mut().insert(key, image.clone());
+        image
+    }
+
+    /// The histories of the first sample.
+    fn histories(&self) -> Vec<Vec<Value>> {
+        let sample = self.samples.first().cloned().unwrap_or_default();
+        let mut operations = Vec::new();
+        if let Some(schema) = self.server.schema(&sample)
+            && let Shape::Object { properties, .. } = &schema.shape
+            && let Some(spec) = properties.get("spec")
+        {
+            history::operations(spec, &sample["spec"], &mut vec!["spec".to_owned()], &mut operations);
+        }
+        history::sequences(&operations)
     }
 
     /// Counts a run, and adds its finding.
@@ -319,13 +403,7 @@ impl Explorer {
     }
 
     fn create(&self) -> Act {
-        let samples = self.samples.clone();
-        Arc::new(move |server| {
-            samples.iter().try_for_each(|sample| {
-                let place = server.place(sample)?;
-                server.act(Method::POST, &place, "", AUTHOR, sample)
-            })
-        })
+        create(self.samples.clone())
     }
 
     /// Deletes the samples. One that is gone stays so.
@@ -339,6 +417,15 @@ impl Explorer {
             })
         })
     }
+}
+
+fn create(samples: Vec<Value>) -> Act {
+    Arc::new(move |server| {
+        samples.iter().try_for_each(|sample| {
+            let place = server.place(sample)?;
+            server.act(Method::POST, &place, "", AUTHOR, sample)
+        })
+    })
 }
 
 /// True if the samples are gone after the run.
@@ -413,6 +500,7 @@ mod tests {
             "keep: remove configmaps /a /data/x y",
             "create: answer 409 to request 7",
             "delete: drop after request 2",
+            r#"keep: patch [{"spec":{"size":4}},{"spec":{"size":null}}]"#,
         ] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }

@@ -18,6 +18,7 @@ use crate::gc;
 use crate::request::Request;
 use crate::resource::Resource;
 use crate::response::{Answer, Refusal, ResponseBody};
+use crate::schema::Node;
 use crate::store::{Key, Store};
 
 /// The decision of a hook about a request.
@@ -209,6 +210,12 @@ impl ApiServer {
         let namespace = text("namespace").unwrap_or_else(|| "default".to_owned());
         let namespace = if resource.namespaced { namespace } else { String::new() };
         Ok((resource.qualified(), namespace, text("name").unwrap_or_default()))
+    }
+
+    /// The schema of the kind of a manifest.
+    pub(crate) fn schema(&self, object: &Value) -> Option<Arc<Node>> {
+        let (resource, ..) = self.place(object).ok()?;
+        self.state().resources.get(&resource).map(|resource| resource.schema.clone())
     }
 
     /// Sends a request of another client about an object, without the hook. POST is for a new object.

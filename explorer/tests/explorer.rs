@@ -35,10 +35,11 @@ enum Bug {
     RandomNameAtStart,
     ConflictSwallowed,
     ErrorsSwallowed,
+    NeverRemoves,
 }
 
 /// Each bug with the oracle that must find it.
-const BUGS: [(Bug, Oracle); 14] = [
+const BUGS: [(Bug, Oracle); 15] = [
     (Bug::StatusNeverSettles, Oracle::Quiet),
     (Bug::RetriesWithoutEnd, Oracle::Quiet),
     (Bug::RandomNameAtStart, Oracle::Quiet),
@@ -53,6 +54,7 @@ const BUGS: [(Bug, Oracle); 14] = [
     (Bug::ApplyWithoutForce, Oracle::Drift),
     (Bug::ConflictSwallowed, Oracle::Faults),
     (Bug::ErrorsSwallowed, Oracle::Faults),
+    (Bug::NeverRemoves, Oracle::History),
 ];
 
 static STARTS: AtomicUsize = AtomicUsize::new(0);
@@ -74,6 +76,7 @@ fn shops() -> ApiResource {
 
 fn crd() -> Value {
     let any = json!({ "type": "integer" });
+    let size = json!({ "type": "integer", "minimum": 0, "maximum": 9, "default": 1 });
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": { "name": "shops.example.com" },
@@ -83,7 +86,7 @@ fn crd() -> Value {
             "versions": [{
                 "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
                 "schema": { "openAPIV3Schema": { "type": "object", "properties": {
-                    "spec": { "type": "object", "properties": { "size": any } },
+                    "spec": { "type": "object", "properties": { "size": size } },
                     "status": { "type": "object", "properties": { "ready": any, "rounds": any } },
                 } } },
             }],
@@ -128,6 +131,10 @@ impl Operator {
         let lock =
             json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": { "by": name } });
         locks.patch(&name, &self.params(), &Patch::Apply(&lock)).await?;
+        if self.bug == Bug::NeverRemoves && shop.data["spec"]["size"].as_i64() > Some(3) {
+            let big = json!({ "data": { "big": "yes" } });
+            locks.patch(&name, &none, &Patch::Merge(big)).await?;
+        }
         if self.bug == Bug::FinalizerAddedLate {
             add_finalizer().await?;
         }
@@ -247,7 +254,7 @@ fn a_correct_operator_has_no_findings() {
     println!("{report}");
     report.assert_clean();
     assert_eq!(report.deterministic, Some(true));
-    for oracle in [Oracle::Quiet, Oracle::Crash, Oracle::Deletion, Oracle::Drift, Oracle::Faults] {
+    for oracle in [Oracle::Quiet, Oracle::Crash, Oracle::Deletion, Oracle::Drift, Oracle::Faults, Oracle::History] {
         assert!(report.trials.get(&oracle).is_some_and(|count| *count > 1), "{oracle} has no trials");
     }
 }
@@ -256,18 +263,18 @@ fn a_correct_operator_has_no_findings() {
 fn each_bug_is_found_by_its_oracle() {
     let mut wrong = Vec::new();
     for (bug, oracle) in BUGS {
-        let report =
-            explorer(bug).only(oracle).patience(Duration::from_secs(120)).budget(Duration::from_secs(10)).explore();
+        let explorer = explorer(bug).patience(Duration::from_secs(120)).budget(Duration::from_secs(10));
+        let report = explorer.only(oracle).stop_at_finding().explore();
         println!("{bug:?}\n{report}\n");
         match report.findings.iter().find(|finding| finding.oracle == oracle) {
             None => wrong.push(format!("{bug:?}: not found by {oracle}")),
             Some(finding) => {
                 // The page replays the bug, and not on the correct twin.
-                let page = explorer(bug).replay(&finding.schedule).expect_err(&finding.schedule);
-                if !page.contains(&format!(".replay({:?})", finding.schedule)) {
+                let page = self::explorer(bug).replay(&finding.schedule).expect_err(&finding.schedule);
+                if !page.contains(&format!("Schedule\n  {}\n", finding.schedule)) {
                     wrong.push(format!("{bug:?}: the replay of {} shows\n{page}", finding.schedule));
                 }
-                if let Err(page) = explorer(Bug::Correct).replay(&finding.schedule) {
+                if let Err(page) = self::explorer(Bug::Correct).replay(&finding.schedule) {
                     wrong.push(format!("{bug:?}: the correct operator fails\n{page}"));
                 }
             }

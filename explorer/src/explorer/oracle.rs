@@ -22,6 +22,8 @@ pub enum Oracle {
     Drift,
     /// The end is the same after a fault of each request.
     Faults,
+    /// The end is the same after all histories of a spec, and for a new object.
+    History,
 }
 
 impl Oracle {
@@ -33,6 +35,7 @@ impl Oracle {
             Self::Deletion => "objects stay after the deletion",
             Self::Drift => "a change by another client is not repaired",
             Self::Faults => "a failed request leaves another state",
+            Self::History => "changes of the spec leave another state than a new object with the spec",
         }
     }
 }
@@ -45,6 +48,7 @@ impl Display for Oracle {
             Self::Deletion => "deletion",
             Self::Drift => "drift",
             Self::Faults => "faults",
+            Self::History => "history",
         })
     }
 }
@@ -79,6 +83,8 @@ pub(super) enum Event {
         request: usize,
         fault: Fault,
     },
+    /// Merge patches of the first sample, each after the state has settled.
+    History(Vec<Value>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -111,6 +117,7 @@ impl Schedule {
             (Event::Die { .. }, _) => Oracle::Crash,
             (Event::Drift(..), _) => Oracle::Drift,
             (Event::Fault { .. }, _) => Oracle::Faults,
+            (Event::History(_), _) => Oracle::History,
         }
     }
 }
@@ -136,6 +143,7 @@ impl Display for Schedule {
                 let separator = if pointer.is_empty() { "" } else { " " };
                 write!(out, "{verb} {} {}/{}{separator}{pointer}", key.0, key.1, key.2)
             }
+            Event::History(patches) => write!(out, "patch {}", Value::from(patches.clone())),
             Event::Fault { request, fault: Fault::Code(code) } => write!(out, "answer {code} to request {request}"),
             Event::Fault { request, fault } => {
                 write!(out, "drop {} request {request}", time(*fault == Fault::DropAfter))
@@ -157,6 +165,10 @@ impl FromStr for Schedule {
             "delete" => Phase::Delete,
             _ => return Err(wrong()),
         };
+        if let Some(patches) = event.strip_prefix("patch ") {
+            let event = Event::History(serde_json::from_str(patches).map_err(|_| wrong())?);
+            return Ok(Self { phase, event });
+        }
         let words: Vec<&str> = event.splitn(4, ' ').collect();
         let event = match words[..] {
             ["nothing"] => Event::Nothing,

@@ -22,6 +22,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The schedule in the source of a test.
+    fn literal(&self) -> String {
+        if self.schedule.contains('"') { format!("r#\"{}\"#", self.schedule) } else { format!("{:?}", self.schedule) }
+    }
+
     /// The objects that differ: findings of one oracle about them are one bug in most cases.
     pub(super) fn signature(&self) -> Vec<String> {
         let objects = self.difference.iter().filter(|line| !line[1..].starts_with("   /"));
@@ -53,7 +58,7 @@ impl Display for Finding {
             name = name.replace("__", "_");
         }
         writeln!(out, "\nTest\n  #[test]\n  fn {}() {{", name.trim_matches('_').to_lowercase())?;
-        writeln!(out, "      explorer().replay({:?}).unwrap();\n  }}", self.schedule)
+        writeln!(out, "      explorer().replay({}).unwrap();\n  }}", self.literal())
     }
 }
 

@@ -3,6 +3,7 @@
 //! Each process of the operator is a runtime of its own with a paused clock: dropping it is a crash. Requests go through a
 //! gate, which counts them and never answers a dead process.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -175,8 +176,9 @@ impl tower::Service<http::Request<Body>> for Gate {
 }
 
 impl Explorer {
-    /// Runs the operator until the state settles. `act` happens once it has started; with `late`, requests count from then.
-    pub(super) fn run(&self, server: &ApiServer, disturbance: Disturbance, act: Option<Act>, late: bool) -> Outcome {
+    /// Runs the operator until the state settles. The first of `acts` happens once it has started, each other one after the
+    /// state has settled. With `late`, requests count from the first one.
+    pub(super) fn run(&self, server: &ApiServer, disturbance: Disturbance, acts: Vec<Act>, late: bool) -> Outcome {
         let gate = Gate {
             server: server.clone(),
             ignored: Arc::new(self.ignored.clone()),
@@ -191,10 +193,11 @@ impl Explorer {
                 problem: None,
             })),
         };
-        let mut act = act;
+        let mut acts = VecDeque::from(acts);
+        let mut starting = !acts.is_empty();
         let mut endings = 0;
         let restless = loop {
-            match self.process(&gate, &mut act) {
+            match self.process(&gate, &mut acts, &mut starting) {
                 Stop::Settled => break None,
                 Stop::Restless(reason) => break Some(reason),
                 Stop::Died => {}
@@ -216,7 +219,7 @@ impl Explorer {
     }
 
     /// Runs one process of the operator to its end.
-    fn process(&self, gate: &Gate, act: &mut Option<Act>) -> Stop {
+    fn process(&self, gate: &Gate, acts: &mut VecDeque<Act>, starting: &mut bool) -> Stop {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         let runtime = match runtime {
             Ok(runtime) => runtime,
@@ -225,7 +228,7 @@ impl Explorer {
         let stop = catch_unwind(AssertUnwindSafe(|| {
             runtime.block_on(async {
                 let mut operator = (self.start)(kube::Client::new(gate.clone(), "default"));
-                let mut environment = pin!(self.settle(gate, act));
+                let mut environment = pin!(self.settle(gate, acts, starting));
                 std::future::poll_fn(|context| match environment.as_mut().poll(context) {
                     Poll::Ready(stop) => Poll::Ready(stop),
                     Poll::Pending => operator.as_mut().poll(context).map(|()| Stop::Ended),
@@ -238,7 +241,7 @@ impl Explorer {
     }
 
     /// Plays the rest of the cluster until nothing changes.
-    async fn settle(&self, gate: &Gate, act: &mut Option<Act>) -> Stop {
+    async fn settle(&self, gate: &Gate, acts: &mut VecDeque<Act>, starting: &mut bool) -> Stop {
         let server = &gate.server;
         let patience = self.patience.as_secs();
         let (mut elapsed, mut quiet) = (0, 0);
@@ -247,7 +250,7 @@ impl Explorer {
         let (mut changes, mut writes) = (server.changes(), gate.state().writes);
         let mut seen = 0;
         loop {
-            let step = if act.is_some() { 1 } else { u64::clamp(quiet, 1, STEP) };
+            let step = if *starting { 1 } else { u64::clamp(quiet, 1, STEP) };
             tokio::time::sleep(Duration::from_secs(step)).await;
             server.advance(Duration::from_secs(step));
             elapsed += step;
@@ -263,16 +266,18 @@ impl Explorer {
                     ));
                 }
                 state.burst = 0;
-                state.counting |= act.is_none();
+                state.counting |= !*starting;
                 steps += 1;
                 busy += usize::from(state.writes > writes);
                 writes = state.writes;
             }
-            if let Some(act) = act.take() {
+            if *starting || (quiet >= patience && !acts.is_empty()) {
+                *starting = false;
                 gate.state().counting = true;
-                if let Err(problem) = act(server) {
+                if let Some(Err(problem)) = acts.pop_front().map(|act| act(server)) {
                     gate.state().problem = Some(problem);
                 }
+                (elapsed, quiet, steps, busy) = (0, 0, 0, 0);
                 continue;
             }
             // The environment only reacts to changes.
@@ -290,7 +295,7 @@ impl Explorer {
             } else {
                 (quiet, steps, busy) = (0, 0, 0);
             }
-            if quiet >= patience {
+            if quiet >= patience && acts.is_empty() {
                 let many = steps > 8 && busy * 2 > steps;
                 let reason = || format!("writes in {busy} of {steps} steps of {STEP} s, although nothing changes");
                 return if many { Stop::Restless(reason()) } else { Stop::Settled };
