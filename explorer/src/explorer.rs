@@ -56,6 +56,8 @@ pub struct Explorer {
 
 /// The states that runs start from, and their ends without a disturbance.
 struct Baseline {
+    /// The end without samples: the objects of the operator itself.
+    idle: ApiServer,
     settled: ApiServer,
     kept: Image,
     deleted: Image,
@@ -182,8 +184,7 @@ impl Explorer {
         let schedule: Schedule = text.parse()?;
         let mut report = Report::default();
         if let Ok(baseline) = self.baseline(&mut report) {
-            let trial = self.trial(&baseline, &schedule).filter(|(outcome, _)| outcome.disturbed);
-            let Some((outcome, difference)) = trial else {
+            let Some((outcome, difference)) = self.trial(&baseline, &schedule) else {
                 return Err(format!("`{text}` has no effect: its request or object does not exist"));
             };
             self.judge(&mut report, &schedule, outcome, &difference);
@@ -197,7 +198,6 @@ impl Explorer {
     /// Runs the undisturbed schedules: create, keep and delete. Without a settled state, no other schedule can be judged.
     fn baseline(&self, report: &mut Report) -> Result<Baseline, ()> {
         let undisturbed = |phase| Schedule { phase, event: Event::Nothing };
-        let empty = Image::new(&self.server, &self.ignored);
         let settled = self.server.snapshot();
         let create = self.run(&settled, Disturbance::Nothing, vec![self.create()], false);
         let restless = create.restless.is_some();
@@ -207,6 +207,9 @@ impl Explorer {
         }
         let again = self.run(&self.server.snapshot(), Disturbance::Nothing, vec![self.create()], false);
         report.deterministic = Some(create.log == again.log);
+        let idle = self.server.snapshot();
+        self.run(&idle, Disturbance::Nothing, Vec::new(), false);
+        let empty = Image::new(&idle, &self.ignored);
         let kept = Image::new(&settled, &self.ignored);
         let copy = settled.snapshot();
         let keep = self.run(&copy, Disturbance::Nothing, Vec::new(), false);
@@ -220,7 +223,7 @@ impl Explorer {
         let delete = self.run(&copy, Disturbance::Nothing, vec![self.delete()], true);
         let deleted = Image::new(&copy, &self.ignored);
         self.judge(report, &undisturbed(Phase::Delete), delete.clone(), &empty.diff(&deleted));
-        Ok(Baseline { settled, kept, deleted, create, delete, fresh: RefCell::default() })
+        Ok(Baseline { idle, settled, kept, deleted, create, delete, fresh: RefCell::default() })
     }
 
     /// All schedules: in turn one of each oracle.
@@ -285,9 +288,9 @@ impl Explorer {
         all
     }
 
-    /// Deletions of the operator's objects, and changes of its fields in them.
+    /// Deletions of the operator's objects for the samples, and changes of its fields in them.
     fn drifts<'a>(&'a self, baseline: &'a Baseline) -> impl Iterator<Item = (Drift, Key)> + 'a {
-        let before = self.server.all();
+        let before = baseline.idle.all();
         let samples: Vec<Key> = self.samples.iter().filter_map(|sample| self.server.place(sample).ok()).collect();
         let objects = baseline.settled.all().into_iter();
         let objects = objects.filter(move |(key, object)| {
@@ -306,7 +309,8 @@ impl Explorer {
         })
     }
 
-    /// Runs a schedule, and compares its end. Returns none if another client's change is refused or changes nothing.
+    /// Runs a schedule, and compares its end. Returns none if the schedule has no effect: its request is not
+    /// sent, or another client's change is refused or changes nothing.
     fn trial(&self, baseline: &Baseline, schedule: &Schedule) -> Option<(Outcome, Vec<String>)> {
         let server = if schedule.phase == Phase::Create { self.server.snapshot() } else { baseline.settled.snapshot() };
         let acts = match (schedule.phase, &schedule.event) {
@@ -331,6 +335,9 @@ impl Explorer {
             Event::Fault { request, fault } => Disturbance::Fault { request, verdict: verdict(fault) },
         };
         let outcome = self.run(&server, disturbance, acts, schedule.phase == Phase::Delete);
+        if !outcome.disturbed {
+            return None;
+        }
         let end = Image::new(&server, &self.ignored);
         let difference = match &schedule.event {
             Event::History(_) => match self.fresh(&server, baseline) {

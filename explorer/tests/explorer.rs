@@ -217,10 +217,14 @@ async fn operator(client: Client, bug: Bug) {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
     let locks: Api<ConfigMap> = Api::namespaced(client.clone(), "kube-system");
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), "default");
-    if bug == Bug::RandomNameAtStart {
-        let name = format!("run-{}", STARTS.fetch_add(1, Ordering::Relaxed));
-        let map = json!({ "metadata": { "name": name } });
-        let _ = maps.create(&PostParams::default(), &serde_json::from_value(map).unwrap()).await;
+    // An object of the operator itself. Without it, the process ends and starts again.
+    let name = match bug {
+        Bug::RandomNameAtStart => format!("run-{}", STARTS.fetch_add(1, Ordering::Relaxed)),
+        _ => "run".to_owned(),
+    };
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
+    if maps.patch(&name, &PatchParams::apply("shop-operator").force(), &Patch::Apply(map)).await.is_err() {
+        return;
     }
     let kind = self::shops();
     let mut controller =

@@ -40,7 +40,7 @@ pub(super) enum Disturbance {
         write: usize,
         after: bool,
     },
-    /// Another client acts between a write and its answer.
+    /// Another client acts between a write and its answer, unless the write comes before the first act.
     Act {
         write: usize,
         act: Act,
@@ -82,6 +82,8 @@ enum Stop {
 struct GateState {
     disturbance: Disturbance,
     counting: bool,
+    /// True once the first act has happened.
+    acted: bool,
     dead: bool,
     /// Requests since the last step of the clock.
     burst: usize,
@@ -130,7 +132,7 @@ impl Gate {
                 }
                 None
             }
-            Disturbance::Act { write: at, act } if write && at == writes => {
+            Disturbance::Act { write: at, act } if state.acted && write && at == writes => {
                 state.disturbance = Disturbance::Nothing;
                 let answer = self.server.answer(request);
                 state.problem = act(&self.server).err();
@@ -185,6 +187,7 @@ impl Explorer {
             state: Arc::new(Mutex::new(GateState {
                 disturbance,
                 counting: !late,
+                acted: acts.is_empty(),
                 dead: false,
                 burst: 0,
                 writes: 0,
@@ -273,7 +276,10 @@ impl Explorer {
             }
             if *starting || (quiet >= patience && !acts.is_empty()) {
                 *starting = false;
-                gate.state().counting = true;
+                {
+                    let mut state = gate.state();
+                    (state.counting, state.acted) = (true, true);
+                }
                 if let Some(Err(problem)) = acts.pop_front().map(|act| act(server)) {
                     gate.state().problem = Some(problem);
                 }
