@@ -1,4 +1,4 @@
-//! A Kubernetes API server in memory, for tests of operators.
+//! A Kubernetes API server in memory, for tests of operators, and an explorer of their failures.
 //!
 //! [`ApiServer`] answers the requests of a [`kube::Client`] as kube-apiserver 1.36 does: codes, reasons, messages, objects
 //! with their `managedFields`, and the events of watches. A differential test compares the two. A feature that the server
@@ -6,6 +6,9 @@
 //!
 //! The server is deterministic: it has no threads and no clock. UIDs, generated names and resource versions are counters,
 //! and the time changes only by [`ApiServer::advance`]. [`ApiServer::snapshot`] copies a server in microseconds.
+//!
+//! [`Explorer`] runs an operator on such servers: it crashes it at each write, fails each request, changes and deletes its
+//! objects, and compares the ends.
 //!
 //! ```
 //! use explorer::ApiServer;
@@ -28,6 +31,7 @@ mod apply;
 mod authorize;
 mod call;
 mod discovery;
+mod explorer;
 mod gc;
 mod metadata;
 mod page;
@@ -38,10 +42,13 @@ mod response;
 mod schema;
 mod selector;
 mod server;
+mod stages;
 mod store;
 mod watch;
 
+pub use crate::explorer::{Explorer, Finding, Oracle, Report};
 pub use request::Request;
 pub use response::ResponseBody;
 pub use server::{ApiServer, ApiService, Dropped, Verdict};
+pub use stages::{Stage, Stages};
 pub use watch::WatchBody;

@@ -1,12 +1,13 @@
 //! The server and its service.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -17,7 +18,8 @@ use crate::gc;
 use crate::request::Request;
 use crate::resource::Resource;
 use crate::response::{Answer, Refusal, ResponseBody};
-use crate::store::Store;
+use crate::schema::Node;
+use crate::store::{Key, Store};
 
 /// The decision of a hook about a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,6 +177,79 @@ impl ApiServer {
                 handle(&self.store, self.user.as_ref(), request);
                 Err(Dropped)
             }
+        }
+    }
+
+    /// The time of the server in the form of objects.
+    pub(crate) fn time(&self) -> String {
+        self.state().time()
+    }
+
+    /// The number of changes so far.
+    pub(crate) fn changes(&self) -> usize {
+        self.state().history.len()
+    }
+
+    /// The resources of the changes after the first `start` ones.
+    pub(crate) fn changed(&self, start: usize) -> Vec<String> {
+        self.state().history.iter().skip(start).map(|change| change.key.0.clone()).collect()
+    }
+
+    /// All objects with their places.
+    pub(crate) fn all(&self) -> BTreeMap<Key, Value> {
+        self.state().objects.iter().map(|(key, object)| (key.clone(), (**object).clone())).collect()
+    }
+
+    /// The place of a manifest. A missing namespace is `default`.
+    pub(crate) fn place(&self, object: &Value) -> Result<Key, String> {
+        let store = self.state();
+        let (version, kind) = (&object["apiVersion"], &object["kind"]);
+        let resource = store.resources.values().find(|known| *version == known.api_version() && *kind == known.kind);
+        let resource = resource.ok_or_else(|| format!("the kind {version} {kind} is unknown"))?;
+        let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
+        let namespace = text("namespace").unwrap_or_else(|| "default".to_owned());
+        let namespace = if resource.namespaced { namespace } else { String::new() };
+        Ok((resource.qualified(), namespace, text("name").unwrap_or_default()))
+    }
+
+    /// The schema of the kind of a manifest.
+    pub(crate) fn schema(&self, object: &Value) -> Option<Arc<Node>> {
+        let (resource, ..) = self.place(object).ok()?;
+        self.state().resources.get(&resource).map(|resource| resource.schema.clone())
+    }
+
+    /// Sends a request of another client about an object, without the hook. POST is for a new object.
+    pub(crate) fn act(
+        &self,
+        method: Method,
+        key: &Key,
+        subresource: &str,
+        manager: &str,
+        body: &Value,
+    ) -> Result<(), String> {
+        let (resource, namespace, name) = key;
+        let Some(resource) = self.state().resources.get(resource).cloned() else {
+            return Err(format!("the resource {resource} is unknown"));
+        };
+        let root = if resource.group.is_empty() { "api" } else { "apis" };
+        let mut path = format!("/{root}/{}", resource.api_version());
+        if !namespace.is_empty() {
+            path += &format!("/namespaces/{namespace}");
+        }
+        path += &format!("/{}", resource.plural);
+        if method != Method::POST {
+            path += &format!("/{name}{subresource}");
+        }
+        let content_type =
+            if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" }.to_owned();
+        let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
+        let query = BTreeMap::from([("fieldManager".to_owned(), manager.to_owned())]);
+        let request = Request { method, path, query, content_type, user_agent: manager.to_owned(), body };
+        match handle(&self.store, None, &request) {
+            Answer::Document(status, document) if !status.is_success() => {
+                Err(format!("{} {}: {}", request.method, request.path, document["message"]))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -1,0 +1,326 @@
+//! The explorer on a small operator: its correct twin is clean, and each planted bug is found by one oracle.
+#![allow(clippy::unwrap_used, reason = "tests may be plain")]
+#![allow(clippy::print_stdout, reason = "the reports are worth reading")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use explorer::{ApiServer, Explorer, Oracle, Stage, Stages};
+use futures::StreamExt as _;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::runtime::controller::Action;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::{Controller, watcher};
+use kube::{Api, Client, ResourceExt as _};
+use serde_json::{Value, json};
+
+/// A mistake in the operator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bug {
+    Correct,
+    StatusNeverSettles,
+    RetriesWithoutEnd,
+    SecondStepOnlyAfterFirst,
+    CreateWithoutExists,
+    FinalizerRemovedFirst,
+    FinalizerAddedLate,
+    CleanupNeedsObject,
+    NoOwnerReference,
+    LockNotWatched,
+    ComparesOneField,
+    ApplyWithoutForce,
+    RandomNameAtStart,
+    ConflictSwallowed,
+    ErrorsSwallowed,
+    NeverRemoves,
+}
+
+/// Each bug with the oracle that must find it.
+const BUGS: [(Bug, Oracle); 15] = [
+    (Bug::StatusNeverSettles, Oracle::Quiet),
+    (Bug::RetriesWithoutEnd, Oracle::Quiet),
+    (Bug::RandomNameAtStart, Oracle::Quiet),
+    (Bug::SecondStepOnlyAfterFirst, Oracle::Crash),
+    (Bug::CreateWithoutExists, Oracle::Crash),
+    (Bug::FinalizerRemovedFirst, Oracle::Crash),
+    (Bug::FinalizerAddedLate, Oracle::Deletion),
+    (Bug::CleanupNeedsObject, Oracle::Crash),
+    (Bug::NoOwnerReference, Oracle::Deletion),
+    (Bug::LockNotWatched, Oracle::Drift),
+    (Bug::ComparesOneField, Oracle::Drift),
+    (Bug::ApplyWithoutForce, Oracle::Drift),
+    (Bug::ConflictSwallowed, Oracle::Faults),
+    (Bug::ErrorsSwallowed, Oracle::Faults),
+    (Bug::NeverRemoves, Oracle::History),
+];
+
+static STARTS: AtomicUsize = AtomicUsize::new(0);
+
+struct Operator {
+    client: Client,
+    bug: Bug,
+}
+
+fn shops() -> ApiResource {
+    ApiResource {
+        group: "example.com".to_owned(),
+        version: "v1".to_owned(),
+        api_version: "example.com/v1".to_owned(),
+        kind: "Shop".to_owned(),
+        plural: "shops".to_owned(),
+    }
+}
+
+fn crd() -> Value {
+    let any = json!({ "type": "integer" });
+    let size = json!({ "type": "integer", "minimum": 0, "maximum": 9, "default": 1 });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "shops.example.com" },
+        "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": { "plural": "shops", "singular": "shop", "kind": "Shop", "listKind": "ShopList" },
+            "versions": [{
+                "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+                "schema": { "openAPIV3Schema": { "type": "object", "properties": {
+                    "spec": { "type": "object", "properties": { "size": size } },
+                    "status": { "type": "object", "properties": { "ready": any, "rounds": any } },
+                } } },
+            }],
+        },
+    })
+}
+
+impl Operator {
+    fn params(&self) -> PatchParams {
+        let params = PatchParams::apply("shop-operator");
+        if self.bug == Bug::ApplyWithoutForce { params } else { params.force() }
+    }
+
+    async fn reconcile(&self, shop: &DynamicObject) -> Result<Action, kube::Error> {
+        let client = &self.client;
+        let name = shop.name_any();
+        let shops: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &shops());
+        let locks: Api<ConfigMap> = Api::namespaced(client.clone(), "kube-system");
+        let finalizers = |names: Value| Patch::Merge(json!({ "metadata": { "finalizers": names } }));
+        let none = PatchParams::default();
+        if shop.metadata.deletion_timestamp.is_some() {
+            if self.bug == Bug::FinalizerRemovedFirst {
+                shops.patch(&name, &none, &finalizers(json!([]))).await?;
+            }
+            match locks.delete(&name, &DeleteParams::default()).await {
+                Err(kube::Error::Api(status)) if status.code == 404 && self.bug != Bug::CleanupNeedsObject => {}
+                other => drop(other?),
+            }
+            if shop.finalizers().is_empty() || self.bug == Bug::FinalizerRemovedFirst {
+                return Ok(Action::await_change());
+            }
+            shops.patch(&name, &none, &finalizers(json!([]))).await?;
+            return Ok(Action::await_change());
+        }
+        let add_finalizer = async || match shop.finalizers().is_empty() {
+            true => shops.patch(&name, &none, &finalizers(json!(["example.com/lock"]))).await.map(drop),
+            false => Ok(()),
+        };
+        if self.bug != Bug::FinalizerAddedLate {
+            add_finalizer().await?;
+        }
+        let lock =
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": { "by": name } });
+        locks.patch(&name, &self.params(), &Patch::Apply(&lock)).await?;
+        if self.bug == Bug::NeverRemoves && shop.data["spec"]["size"].as_i64() > Some(3) {
+            let big = json!({ "data": { "big": "yes" } });
+            locks.patch(&name, &none, &Patch::Merge(big)).await?;
+        }
+        if self.bug == Bug::FinalizerAddedLate {
+            add_finalizer().await?;
+        }
+
+        let owner = json!([{
+            "apiVersion": "example.com/v1", "kind": "Shop", "name": name, "uid": shop.uid(), "controller": true,
+        }]);
+        let mut metadata = json!({ "name": name, "ownerReferences": owner });
+        if self.bug == Bug::NoOwnerReference {
+            metadata = json!({ "name": name });
+        }
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "motd": "hello", "size": "3" },
+        });
+        if self.bug == Bug::CreateWithoutExists {
+            if shop.data["status"]["ready"].is_null() {
+                maps.create(&PostParams::default(), &serde_json::from_value(map).unwrap()).await?;
+            }
+        } else if self.bug == Bug::SecondStepOnlyAfterFirst {
+            if maps.get_opt(&name).await?.is_some() {
+                return Ok(Action::await_change());
+            }
+            maps.patch(&name, &self.params(), &Patch::Apply(&map)).await?;
+        } else {
+            maps.patch(&name, &self.params(), &Patch::Apply(&map)).await?;
+        }
+        let ready = self.deployment(shop, &owner).await?;
+
+        let mut status = json!({ "ready": ready });
+        if self.bug == Bug::StatusNeverSettles {
+            status["rounds"] = (shop.data["status"]["rounds"].as_i64().unwrap_or_default() + 1).into();
+        }
+        let status = json!({ "apiVersion": "example.com/v1", "kind": "Shop", "status": status });
+        match shops.patch_status(&name, &self.params(), &Patch::Apply(&status)).await {
+            Err(_) if self.bug == Bug::ErrorsSwallowed => {}
+            Err(kube::Error::Api(status)) if status.code == 409 && self.bug == Bug::ConflictSwallowed => {}
+            other => drop(other?),
+        }
+        Ok(match self.bug {
+            Bug::RetriesWithoutEnd => Action::requeue(Duration::from_secs(3)),
+            _ => Action::await_change(),
+        })
+    }
+
+    /// Returns the number of ready replicas.
+    async fn deployment(&self, shop: &DynamicObject, owner: &Value) -> Result<i32, kube::Error> {
+        let name = shop.name_any();
+        let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), "default");
+        let size = &shop.data["spec"]["size"];
+        let deployment = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": { "name": name, "ownerReferences": owner },
+            "spec": {
+                "replicas": size, "selector": { "matchLabels": { "shop": name } },
+                "template": {
+                    "metadata": { "labels": { "shop": name } },
+                    "spec": { "containers": [{ "name": "shop", "image": "shop:1", "env": [{ "name": "A", "value": "b" }] }] },
+                },
+            },
+        });
+        let is_current = |live: &Deployment| {
+            json!(live.spec.as_ref().unwrap().replicas) == *size && live.metadata.owner_references.is_some()
+        };
+        let live = match self.bug {
+            Bug::ComparesOneField => deployments.get_opt(&name).await?.filter(is_current),
+            _ => None,
+        };
+        let live = match live {
+            Some(live) => live,
+            None => deployments.patch(&name, &self.params(), &Patch::Apply(&deployment)).await?,
+        };
+        Ok(live.status.and_then(|status| status.ready_replicas).unwrap_or_default())
+    }
+}
+
+async fn operator(client: Client, bug: Bug) {
+    let config = watcher::Config::default;
+    let shops: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &shops());
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    let locks: Api<ConfigMap> = Api::namespaced(client.clone(), "kube-system");
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), "default");
+    // An object of the operator itself. Without it, the process ends and starts again.
+    let name = match bug {
+        Bug::RandomNameAtStart => format!("run-{}", STARTS.fetch_add(1, Ordering::Relaxed)),
+        _ => "run".to_owned(),
+    };
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
+    if maps.patch(&name, &PatchParams::apply("shop-operator").force(), &Patch::Apply(map)).await.is_err() {
+        return;
+    }
+    let kind = self::shops();
+    let mut controller =
+        Controller::new_with(shops, config(), kind.clone()).owns(maps, config()).owns(deployments, config());
+    if bug != Bug::LockNotWatched {
+        controller = controller.watches(locks, config(), move |lock: ConfigMap| {
+            [ObjectRef::new_with(&lock.name_any(), kind.clone()).within("default")]
+        });
+    }
+    controller
+        .run(
+            |shop, operator: Arc<Operator>| async move { operator.reconcile(&shop).await },
+            |_, _, _| Action::requeue(Duration::from_secs(5)),
+            Arc::new(Operator { client, bug }),
+        )
+        .for_each(|_| std::future::ready(()))
+        .await;
+}
+
+fn explorer(bug: Bug) -> Explorer {
+    let server = ApiServer::new();
+    server.add_crd(&crd()).unwrap();
+    Explorer::new(&server, move |client| operator(client, bug)).sample(json!({
+        "apiVersion": "example.com/v1", "kind": "Shop", "metadata": { "name": "corner" }, "spec": { "size": 3 },
+    }))
+}
+
+#[test]
+fn a_correct_operator_has_no_findings() {
+    let report = explorer(Bug::Correct).explore();
+    println!("{report}");
+    report.assert_clean();
+    assert_eq!(report.deterministic, Some(true));
+    for oracle in [Oracle::Quiet, Oracle::Crash, Oracle::Deletion, Oracle::Drift, Oracle::Faults, Oracle::History] {
+        assert!(report.trials.get(&oracle).is_some_and(|count| *count > 1), "{oracle} has no trials");
+    }
+}
+
+#[test]
+fn each_bug_is_found_by_its_oracle() {
+    let mut wrong = Vec::new();
+    for (bug, oracle) in BUGS {
+        let explorer = explorer(bug).patience(Duration::from_secs(120)).budget(Duration::from_secs(10));
+        let report = explorer.only(oracle).stop_at_finding().explore();
+        println!("{bug:?}\n{report}\n");
+        match report.findings.iter().find(|finding| finding.oracle == oracle) {
+            None => wrong.push(format!("{bug:?}: not found by {oracle}")),
+            Some(finding) => {
+                // The page replays the bug, and not on the correct twin.
+                let page = self::explorer(bug).replay(&finding.schedule).expect_err(&finding.schedule);
+                if !page.contains(&format!("Schedule\n  {}\n", finding.schedule)) {
+                    wrong.push(format!("{bug:?}: the replay of {} shows\n{page}", finding.schedule));
+                }
+                if let Err(page) = self::explorer(Bug::Correct).replay(&finding.schedule) {
+                    wrong.push(format!("{bug:?}: the correct operator fails\n{page}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_schedule_without_its_request_is_an_error() {
+    for schedule in
+        ["create: die after write 99", "create: answer 500 to request 999", "keep: delete configmaps default/x"]
+    {
+        let error = explorer(Bug::Correct).replay(schedule).unwrap_err();
+        assert_eq!(error, format!("`{schedule}` has no effect: its request or object does not exist"));
+    }
+}
+
+#[test]
+fn a_server_starts_in_a_moment() {
+    let first = ApiServer::new();
+    first.add_crd(&crd()).unwrap();
+    let started = Instant::now();
+    let servers: Vec<ApiServer> = (0..100).map(|_| ApiServer::new()).collect();
+    let each = started.elapsed() / 100;
+    let started = Instant::now();
+    let copies: Vec<ApiServer> = (0..100).map(|_| first.snapshot()).collect();
+    println!("start {each:?}, snapshot {:?}", started.elapsed() / 100);
+    assert!(each < Duration::from_millis(20) && servers.len() == copies.len());
+}
+
+#[tokio::test]
+async fn stages_set_the_status_of_their_kind() {
+    let server = ApiServer::new();
+    server.add_crd(&crd()).unwrap();
+    let client = Client::new(server.service(), "default");
+    let shops: Api<DynamicObject> = Api::default_namespaced_with(client, &shops());
+    let shop = json!({ "apiVersion": "example.com/v1", "kind": "Shop", "metadata": { "name": "corner" }, "spec": { "size": 3 } });
+    shops.create(&PostParams::default(), &serde_json::from_value(shop).unwrap()).await.unwrap();
+    let stages = Stages::none().with(Stage::new("shops.example.com", json!({ "ready": "{/spec/size}" })));
+    assert_eq!(stages.step(&server), Ok(1));
+    assert_eq!(stages.step(&server), Ok(0));
+    assert_eq!(shops.get("corner").await.unwrap().data["status"], json!({ "ready": 3 }));
+    assert!(Stages::none().with(Stage::new("shops.example.com", json!({ "ready": "x" }))).step(&server).is_err());
+}
