@@ -5,7 +5,7 @@
 //! does not have answers 501 with the name of the feature, never with a guess.
 //!
 //! The server is deterministic: it has no threads and no clock. UIDs, generated names and resource versions are counters,
-//! and the time changes only by [`ApiServer::advance`]. [`ApiServer::snapshot`] copies a server in microseconds.
+//! and the time changes only by [`ApiServer::advance`]. [`ApiServer::snapshot`] copies a server.
 //!
 //! [`Explorer`] runs an operator on such servers: it crashes it at each write, fails each request, changes and deletes its
 //! objects, and compares the ends.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use explorer::{ApiServer, Explorer, Oracle, Stage, Stages};
 use futures::StreamExt as _;
@@ -254,7 +254,7 @@ fn explorer(bug: Bug) -> Explorer {
 
 #[test]
 fn a_correct_operator_has_no_findings() {
-    let report = explorer(Bug::Correct).explore();
+    let report = explorer(Bug::Correct).budget(Duration::from_secs(60)).explore();
     println!("{report}");
     report.assert_clean();
     assert_eq!(report.deterministic, Some(true));
@@ -267,7 +267,7 @@ fn a_correct_operator_has_no_findings() {
 fn each_bug_is_found_by_its_oracle() {
     let mut wrong = Vec::new();
     for (bug, oracle) in BUGS {
-        let explorer = explorer(bug).patience(Duration::from_secs(120)).budget(Duration::from_secs(10));
+        let explorer = explorer(bug).patience(Duration::from_secs(120)).budget(Duration::from_secs(120));
         let report = explorer.only(oracle).stop_at_finding().explore();
         println!("{bug:?}\n{report}\n");
         match report.findings.iter().find(|finding| finding.oracle == oracle) {
@@ -295,19 +295,6 @@ fn a_schedule_without_its_request_is_an_error() {
         let error = explorer(Bug::Correct).replay(schedule).unwrap_err();
         assert_eq!(error, format!("`{schedule}` has no effect: its request or object does not exist"));
     }
-}
-
-#[test]
-fn a_server_starts_in_a_moment() {
-    let first = ApiServer::new();
-    first.add_crd(&crd()).unwrap();
-    let started = Instant::now();
-    let servers: Vec<ApiServer> = (0..100).map(|_| ApiServer::new()).collect();
-    let each = started.elapsed() / 100;
-    let started = Instant::now();
-    let copies: Vec<ApiServer> = (0..100).map(|_| first.snapshot()).collect();
-    println!("start {each:?}, snapshot {:?}", started.elapsed() / 100);
-    assert!(each < Duration::from_millis(20) && servers.len() == copies.len());
 }
 
 #[tokio::test]

@@ -229,7 +229,9 @@ fn a_patch_that_does_not_fit_is_told_of() {
         sandbox.file("config/crd/patches/rules.yaml", &rule.replacen(from, to, 1));
         told += &sandbox.run("generate --check").success().err();
     }
-    snapbox::assert_data_eq!(told, str![[r#"
+    snapbox::assert_data_eq!(
+        told,
+        str![[r#"
 warning[crd-patch]: `add /spec/categories/0` does not fit `memcacheds.cache.example.com`: the CRD has no such place
  --> config/crd/patches/rules.yaml:7:9
   |
@@ -267,7 +269,8 @@ warning[crd-patch]: no CRD has the name `others.example.com`
   = help: correct the name, or remove the patch
 2 unchanged
 
-"#]]);
+"#]]
+    );
 }
 
 /// A package outside a project with these files in `src`.
