@@ -260,6 +260,11 @@ impl RelPath {
         Path::new(&self.0).extension().is_some_and(|end| end == "rs")
     }
 
+    /// Returns true for a YAML file.
+    pub(crate) fn is_yaml(&self) -> bool {
+        Path::new(&self.0).extension().is_some_and(|end| end == "yaml" || end == "yml")
+    }
+
     /// The path below `root`.
     pub fn below(&self, root: &Path) -> PathBuf {
         self.segments().fold(root.to_path_buf(), |path, segment| path.join(segment))

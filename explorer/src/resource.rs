@@ -114,13 +114,7 @@ impl Resource {
                 singular => singular,
             },
             kind: text(&spec["names"]["kind"]),
-            short_names: spec["names"]["shortNames"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect(),
+            short_names: texts(&spec["names"]["shortNames"]).collect(),
             namespaced: spec["scope"] == "Namespaced",
             status: version["subresources"]["status"].is_object(),
             custom: true,
@@ -222,4 +216,9 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<Resource>>> {
 /// True for a group of Kubernetes itself, whose other kinds the server does not have.
 pub(crate) fn is_builtin_group(group: &str) -> bool {
     group.is_empty() || !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+/// The texts in a list of JSON.
+pub(crate) fn texts(list: &Value) -> impl Iterator<Item = String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned)
 }

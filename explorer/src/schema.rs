@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::resource::texts;
+
 pub(crate) mod builtin;
 pub(crate) mod cel;
 pub(crate) mod structural;
@@ -122,10 +124,7 @@ impl Node {
                 items: Self::read(&schema["items"], components, read),
                 list: match schema["x-kubernetes-list-type"].as_str() {
                     Some("set") => ListType::Set,
-                    Some("map") => {
-                        let keys = schema["x-kubernetes-list-map-keys"].as_array().into_iter().flatten();
-                        ListType::Map(keys.filter_map(Value::as_str).map(str::to_owned).collect())
-                    }
+                    Some("map") => ListType::Map(texts(&schema["x-kubernetes-list-map-keys"]).collect()),
                     _ => ListType::Atomic,
                 },
             },
@@ -146,13 +145,7 @@ impl Node {
             name: None,
             default: schema.get("default").cloned(),
             nullable: flag("nullable"),
-            required: schema["required"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect(),
+            required: texts(&schema["required"]).collect(),
             preserve,
             rules,
         }

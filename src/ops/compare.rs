@@ -110,7 +110,9 @@ pub(crate) fn run(
     refused.leave_out(&mut manifests);
     if let (Some(_), Some(crds)) = (&project, &mut manifests.crds) {
         // `generate` reports patches that do not fit.
-        *crds = patches::patched(crds, &Draft::open(&resolved.packages.root))?.value;
+        for (at, patched) in patches::patched(crds, &Draft::open(&resolved.packages.root))?.value {
+            crds[at] = patched;
+        }
     }
     if found.has_errors() && !resolved.keep_going {
         let summary = "nothing was compared, because the source has errors: pass `--keep-going` to compare the rest";

@@ -253,8 +253,7 @@ fn merged(path: &RelPath, old: &str, new: &str, text: &str, choice: ConflictChoi
 fn merged_lines(path: &RelPath, old: &str, new: &str, text: &str, choice: ConflictChoice) -> Merged {
     let merged = merge(old, new, text, choice);
     let is_yaml = |text: &str| serde_yaml::from_multiple::<Value>(text).is_ok();
-    let is_config = [".yaml", ".yml"].iter().any(|end| path.as_str().ends_with(end));
-    let breaks = is_config && is_yaml(text) && !is_yaml(&merged.text);
+    let breaks = path.is_yaml() && is_yaml(text) && !is_yaml(&merged.text);
     let stays = merged.conflicts.is_empty() && !merged.was_there && merge(new, old, &merged.text, choice).text != text;
     let has_markers = choice == ConflictChoice::Markers && !merged.conflicts.is_empty();
     if breaks && !has_markers || stays {

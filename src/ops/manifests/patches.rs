@@ -1,7 +1,8 @@
 //! The patches of CRDs that `config/crd/kustomization.yaml` lists: what an author adds to generated CRDs. Reports those that do not
 //! fit.
 
-use std::collections::BTreeSet;
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use json_patch::{PatchErrorKind, PatchOperation};
@@ -26,17 +27,14 @@ struct CrdPatch {
     target: Option<String>,
 }
 
-/// Applies the JSON patches to the CRDs, in memory, and checks the results. Of other patches only the name of the CRD is checked:
-/// `kubectl kustomize` merges them.
-pub(crate) fn patched(crds: &[Crd], draft: &Draft) -> Result<Findings<Vec<Crd>>> {
-    let mut found = Diagnostics::default();
-    let mut patched: Vec<Crd> = crds.to_vec();
+/// Applies the JSON patches to the CRDs, in memory, and checks the results. Returns the patched CRDs by their index. Of other
+/// patches only the name of the CRD is checked: `kubectl kustomize` merges them.
+pub(crate) fn patched(crds: &[Crd], draft: &Draft) -> Result<Findings<BTreeMap<usize, Crd>>> {
+    let (mut found, mut patched) = (Diagnostics::default(), BTreeMap::new());
     let kustomization = RelPath::new(format!("{FOLDER}/kustomization.yaml"))?;
     let text = draft.read(&kustomization)?.unwrap_or_default();
-    let Ok(value) = serde_yaml::from_str::<Value>(&text) else {
-        return Ok(Findings { value: patched, diagnostics: found });
-    };
-    let others = others(&value, crds, draft);
+    let value: Value = serde_yaml::from_str(&text).unwrap_or_default();
+    let others = LazyCell::new(|| others(&value, crds, draft));
     for patch in patches(&value, &text, draft)? {
         for range in yaml::documents(&patch.text) {
             let Ok(document) = serde_yaml::from_str::<Value>(&patch.text[range]) else { continue };
@@ -46,18 +44,22 @@ pub(crate) fn patched(crds: &[Crd], draft: &Draft) -> Result<Findings<Vec<Crd>>>
                 _ => None,
             };
             let Some(name) = name else { continue };
-            match patched.iter_mut().find(|crd| crd.value["metadata"]["name"] == name) {
-                Some(crd) => found.extend(apply(&patch, &document, name, crd)),
+            match crds.iter().position(|crd| crd.value["metadata"]["name"] == name) {
+                Some(at) if document.is_array() => {
+                    let crd = patched.entry(at).or_insert_with(|| crds[at].clone());
+                    found.extend(apply(&patch, &document, name, crd));
+                }
                 None if others.as_ref().is_some_and(|others| !others.contains(name)) => {
                     let help = "correct the name, or remove the patch";
                     found.push(patch.wrong(&format!("no CRD has the name `{name}`"), name).help(help));
                 }
-                None => {}
+                _ => {}
             }
         }
     }
-    for (crd, patched) in crds.iter().zip(&patched).filter(|(crd, patched)| crd != patched) {
-        let before: BTreeSet<String> = structural::check(crd).iter().map(|found| found.message.clone()).collect();
+    for (at, patched) in &patched {
+        let before: BTreeSet<String> =
+            structural::check(&crds[*at]).iter().map(|found| found.message.clone()).collect();
         for new in structural::check(patched).iter().filter(|found| !before.contains(&found.message)) {
             let message = format!("with the patches of `{kustomization}`: {}", new.message);
             let diagnostic = Diagnostic::new(Code::CrdPatch, message).at(Origin::file(kustomization.as_str()));

@@ -36,27 +36,37 @@ pub(crate) fn update(crds: &[Crd], draft: &mut Draft) -> Result<Diagnostics> {
             }
         }
         let text = draft.read(&path)?.unwrap_or_default();
-        found.extend(yaml::documents(&text).into_iter().filter_map(|range| judge(crds, &path, &text, range)).collect());
+        for range in yaml::documents(&text) {
+            match serde_yaml::from_str(&text[range.clone()]) {
+                Ok(object) => found.extend(judge(crds, &path, &text, range, &object).into_iter().collect()),
+                Err(error) => {
+                    let help = "correct it, or move it to another folder if it is not a sample";
+                    let message = format!("the sample is not valid YAML: {}", yaml::reason(&error.to_string()));
+                    found.push(wrong(&path, &text, message, range.start..range.start).help(help));
+                }
+            }
+        }
     }
     for path in files_in(draft.root(), &[EXAMPLES]) {
         let path = path?;
+        if !path.is_yaml() {
+            continue;
+        }
         // A file of other bytes, or of templates, has no object to validate.
-        let Some(text) = draft.read(&path).ok().flatten().filter(|_| is_yaml(path.as_str())) else { continue };
-        let is_object = |range: &Range<usize>| serde_yaml::from_str::<Value>(&text[range.clone()]).is_ok();
-        let objects = yaml::documents(&text).into_iter().filter(is_object);
-        found.extend(objects.filter_map(|range| judge(crds, &path, &text, range)).collect());
+        let Some(text) = draft.read(&path).ok().flatten() else { continue };
+        for range in yaml::documents(&text) {
+            if let Ok(object) = serde_yaml::from_str(&text[range.clone()]) {
+                found.extend(judge(crds, &path, &text, range, &object).into_iter().collect());
+            }
+        }
     }
     Ok(found)
-}
-
-fn is_yaml(path: &str) -> bool {
-    [".yaml", ".yml"].iter().any(|end| path.ends_with(end))
 }
 
 fn files(draft: &Draft) -> BTreeSet<RelPath> {
     let is_sample = |path: &RelPath| {
         let name = path.as_str().strip_prefix(FOLDER).and_then(|name| name.strip_prefix('/'));
-        name.is_some_and(|name| !name.contains('/') && name != "kustomization.yaml" && is_yaml(name))
+        name.is_some_and(|name| !name.contains('/') && name != "kustomization.yaml" && path.is_yaml())
     };
     let there = std::fs::read_dir(draft.root().join(FOLDER)).into_iter().flatten().flatten();
     let there = there.filter_map(|entry| RelPath::new(format!("{FOLDER}/{}", entry.file_name().to_str()?)).ok());
@@ -91,24 +101,15 @@ fn block(name: &str, value: &Value) -> String {
     yaml::document(&field).trim_end().to_owned()
 }
 
-/// Validates one document.
-fn judge(crds: &[Crd], path: &RelPath, text: &str, range: Range<usize>) -> Option<Diagnostic> {
-    let document = &text[range.clone()];
-    let wrong = |message: String, place: Range<usize>| {
-        let range = place.start + range.start..place.end + range.start;
-        let origin = Origin { path: path.as_str().into(), text: text.into(), range };
-        Diagnostic::new(Code::InvalidSample, message).at(origin)
-    };
-    let object: Value = match serde_yaml::from_str(document) {
-        Ok(object) => object,
-        Err(error) => {
-            let help = "correct it, or move it to another folder if it is not a sample";
-            let message = format!("the sample is not valid YAML: {}", yaml::reason(&error.to_string()));
-            return Some(wrong(message, 0..0).help(help));
-        }
-    };
-    let (name, schema) = schema(crds, &object)?;
-    let (inner, why) = sample::fits(schema, &object).err()?;
+fn wrong(path: &RelPath, text: &str, message: String, range: Range<usize>) -> Diagnostic {
+    let origin = Origin { path: path.as_str().into(), text: text.into(), range };
+    Diagnostic::new(Code::InvalidSample, message).at(origin)
+}
+
+/// Validates the object of a document.
+fn judge(crds: &[Crd], path: &RelPath, text: &str, range: Range<usize>, object: &Value) -> Option<Diagnostic> {
+    let (name, schema) = schema(crds, object)?;
+    let (inner, why) = sample::fits(schema, object).err()?;
     let what = inner.to_string();
     let what = if what.is_empty() { String::new() } else { format!("`{what}` of ") };
     let message = format!("the sample is not valid, {why}: {what}{name}");
@@ -118,7 +119,8 @@ fn judge(crds: &[Crd], path: &RelPath, text: &str, range: Range<usize>) -> Optio
         }
         _ => "change it, so that the API server accepts it".to_owned(),
     };
-    Some(wrong(message, place(document, &inner)).help(help))
+    let place = place(&text[range.clone()], &inner);
+    Some(wrong(path, text, message, place.start + range.start..place.end + range.start).help(help))
 }
 
 /// Returns the schema of an object and the name of its kind.
