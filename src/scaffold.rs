@@ -333,15 +333,25 @@ pub(crate) enum Controller<'a> {
     DeployImage(&'a DeployImageContext),
 }
 
-/// Scaffolds a controller and its registration in `main`.
-pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool) -> Result<Diagnostics> {
-    let (files, context) = match controller {
+/// Scaffolds a controller and its registration in `main`. With `explored`, a controller that acts on a kind of the project
+/// gets a test that explores it.
+pub(crate) fn controller(
+    draft: &mut Draft,
+    controller: &Controller,
+    explored: bool,
+    force: bool,
+) -> Result<Diagnostics> {
+    let (mut files, context) = match controller {
         Controller::Plain(context) => (template::render("controller", context)?, *context),
         Controller::Builtin(context) => (template::render("builtin", context)?, &context.controller),
         Controller::DeployImage(context) => {
             (only(template::render("deploy-image", context)?, is_controller), &context.controller)
         }
     };
+    // The CRD of another version than the stored one cannot be installed on its own.
+    if explored && context.resource.storage && !matches!(controller, Controller::Builtin(_)) {
+        files.extend(template::render("explore", context)?);
+    }
     let mut found = put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?;
     depend(draft, &TEST_DEPENDENCIES)?;
     let ControllerContext { resource, controller_snake, controller_dir, controller_mod, .. } = context;

@@ -27,28 +27,54 @@
 //! # });
 //! ```
 
+#[cfg(feature = "runtime")]
 mod apply;
+#[cfg(feature = "runtime")]
 mod authorize;
+#[cfg(feature = "runtime")]
 mod call;
+#[cfg(feature = "runtime")]
 mod discovery;
+#[cfg(feature = "runtime")]
 mod explorer;
+#[cfg(feature = "runtime")]
 mod gc;
+#[cfg(feature = "runtime")]
 mod metadata;
+#[cfg(feature = "runtime")]
 mod page;
+#[cfg(feature = "runtime")]
 mod patch;
+#[cfg(feature = "runtime")]
 mod request;
+#[cfg(feature = "runtime")]
 mod resource;
+#[cfg(feature = "runtime")]
 mod response;
+#[cfg(feature = "runtime")]
 mod schema;
+#[cfg(feature = "runtime")]
 mod selector;
+#[cfg(feature = "runtime")]
 mod server;
+#[cfg(feature = "sources")]
+pub mod sources;
+#[cfg(feature = "runtime")]
 mod stages;
+#[cfg(feature = "runtime")]
 mod store;
+#[cfg(feature = "runtime")]
 mod watch;
 
+#[cfg(feature = "runtime")]
 pub use crate::explorer::{Explorer, Finding, Oracle, Report};
+#[cfg(feature = "runtime")]
 pub use request::Request;
+#[cfg(feature = "runtime")]
 pub use response::ResponseBody;
+#[cfg(feature = "runtime")]
 pub use server::{ApiServer, ApiService, Dropped, Verdict};
+#[cfg(feature = "runtime")]
 pub use stages::{Stage, Stages};
+#[cfg(feature = "runtime")]
 pub use watch::WatchBody;

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`MockServer`] | call a reconcile function and compare its requests, in milliseconds |
 //! | [`ControlPlane`] | run controllers and webhooks on a real kube-apiserver, with the permissions of `config/rbac` |
+//! | [`run_operator`] | run controllers with a given client, such as that of an `explorer::Explorer` |
 //! | [`assert_crd_files`] | find CRDs in `config/crd/bases` that are older than the types |
 //! | [`DeployedOperator`] | deploy the operator to the cluster of the current context and check it there |
 
@@ -23,13 +24,17 @@ mod permissions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use clap::Parser;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Client;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 pub use self::cluster::DeployedOperator;
 pub use self::control_plane::ControlPlane;
 pub use self::mock::MockServer;
+use crate::error::Error;
+use crate::manager::Manager;
 
 /// Parses an object in YAML, such as a file of `config/samples`.
 ///
@@ -48,6 +53,34 @@ pub use self::mock::MockServer;
 #[must_use]
 pub fn object_from_yaml<T: DeserializeOwned>(text: &str) -> T {
     serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("not an object in YAML: {error}"))
+}
+
+/// Runs controllers as `main` does, with this client, and without leader election, probes and metrics.
+///
+/// It starts no threads and opens no ports, so it runs on a single-threaded runtime with a paused clock.
+///
+/// # Errors
+///
+/// Returns an [`Error`] if a watch ends. It does not end otherwise: drop the future to stop.
+///
+/// # Examples
+///
+/// ```no_run
+/// use manager::testing::run_operator;
+///
+/// # fn register(_: &mut manager::Manager) {}
+/// # async fn example(client: kube::Client) -> Result<(), manager::Error> {
+/// run_operator(client, register).await
+/// # }
+/// ```
+pub async fn run_operator(
+    client: Client,
+    register: impl FnOnce(&mut Manager),
+) -> Result<(), Error> {
+    let name = std::env::var("CARGO_PKG_NAME").unwrap_or_else(|_| "test".to_owned());
+    let flags = control_plane::Args::parse_from(["test", "--health-probe-bind-address=0"]);
+    let manager = Manager::with_client(&name, "test", flags.manager, client).with(register);
+    manager.run_until(std::future::pending()).await
 }
 
 /// The folder that `generate` writes CRDs to.

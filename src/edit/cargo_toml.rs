@@ -117,13 +117,28 @@ pub(crate) fn require(text: &str, package: &str, version: &str) -> Result<String
                 None if section == Section::DevDependencies => continue,
                 None => return None,
             };
-            let dependency = document.get_mut(section.key())?.get_mut(&name)?;
-            let old = if dependency.is_str() { dependency } else { dependency.get_mut("version")? }.as_value_mut()?;
-            let decor = old.decor().clone();
-            *old = version.into();
-            *old.decor_mut() = decor;
+            set_version(document, section, &name, version)?;
         }
         Some(())
+    })
+}
+
+fn set_version(document: &mut DocumentMut, section: Section, name: &str, version: &str) -> Option<()> {
+    let dependency = document.get_mut(section.key())?.get_mut(name)?;
+    let old = if dependency.is_str() { dependency } else { dependency.get_mut("version")? }.as_value_mut()?;
+    let decor = old.decor().clone();
+    *old = version.into();
+    *old.decor_mut() = decor;
+    Some(())
+}
+
+/// Like [`require`], for a package that only tests may use. A project without it stays as it is.
+pub(crate) fn require_for_tests(text: &str, package: &str, version: &str) -> Result<String, EditError> {
+    let help = format!("set the version of `{package}` in `[dev-dependencies]` to \"{version}\"");
+    edit(text, &help, |document| {
+        let table = document.get(Section::DevDependencies.key()).and_then(Item::as_table_like);
+        let Some(name) = local_name(document, table, package) else { return Some(()) };
+        set_version(document, Section::DevDependencies, &name, version)
     })
 }
 

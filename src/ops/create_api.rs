@@ -208,7 +208,9 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
             (None, Some(context)) => Controller::Builtin(context),
             (None, None) => Controller::Plain(&control),
         };
-        found.extend(scaffold::controller(draft, &controller, options.force)?);
+        // The API server in memory may not support all of a given CRD.
+        let explored = options.types.is_none();
+        found.extend(scaffold::controller(draft, &controller, explored, options.force)?);
     }
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
     if options.generate {

@@ -3,6 +3,8 @@
 //! Takes the difference between the scaffold of the version in PROJECT and that of this version, and makes it in the files of the
 //! draft. Must stay true: what the author has changed stays, and a second update changes nothing.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
 use super::edit::{self as difference, Edited, MergeRules};
@@ -56,7 +58,8 @@ pub(crate) fn run(draft: &mut Draft, options: UpdateOptions) -> Result<Findings<
         ManagerSource::Vendored => manager::files(draft, options.force)?,
         ManagerSource::Registry => {
             draft.edit(&RelPath::new("Cargo.toml")?, |text| {
-                cargo_toml::require(text, runtime::PACKAGE, runtime::VERSION)
+                let text = cargo_toml::require(text, runtime::PACKAGE, runtime::VERSION)?;
+                cargo_toml::require_for_tests(&text, runtime::EXPLORER, runtime::VERSION)
             })?;
             Diagnostics::default()
         }
@@ -86,27 +89,34 @@ pub(crate) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Opt
     let disk = Draft::open(draft.root());
     let mut wanted = Draft::open(draft.root());
     let _foreign = manager::files(&mut wanted, true)?;
-    let mut differs = false;
+    let mut differing = BTreeSet::new();
     for path in wanted.paths() {
-        differs |= match (disk.read(path)?, wanted.read(path)?) {
+        let differs = match (disk.read(path)?, wanted.read(path)?) {
             (Some(disk), Some(wanted)) => disk != edit::with_line_endings_of(&wanted, &disk),
             (disk, wanted) => disk != wanted,
         };
+        if differs {
+            differing.extend(path.as_str().split('/').next().map(|folder| format!("`{folder}`")));
+        }
     }
-    if !differs {
+    if differing.is_empty() {
         return Ok(None);
     }
+    let is_one = differing.len() == 1;
+    let folders = Vec::from_iter(differing).join(" and ");
     let _foreign = manager::files(draft, true)?;
     let made_by = project.cli_version.as_deref().unwrap_or("another version");
     let message = if made_by == VERSION {
-        format!("`manager` differs from the copy that memcached-sdk {VERSION} writes: it was edited")
+        let (verb, pronoun) = if is_one { ("differs", "it was") } else { ("differ", "they were") };
+        format!("{folders} {verb} from the copy that memcached-sdk {VERSION} writes: {pronoun} edited")
     } else {
-        format!("`manager` was written by memcached-sdk {made_by}; this is {VERSION}")
+        let verb = if is_one { "was" } else { "were" };
+        format!("{folders} {verb} written by memcached-sdk {made_by}; this is {VERSION}")
     };
     let help = if is_newer(made_by, VERSION) {
         format!("install memcached-sdk {made_by}")
     } else {
-        "run `memcached-sdk update`; `generate` does not change the folder".to_owned()
+        "run `memcached-sdk update`; `generate` does not change the folder".replace("folder", if is_one { "folder" } else { "folders" })
     };
     Ok(Some(Diagnostic::new(Code::ManagerDiffers, message).help(help)))
 }

@@ -46,7 +46,7 @@ pub(crate) fn joined<'a>(modules: impl IntoIterator<Item = &'a str>) -> String {
 
 /// The test file of a module: `memcached`, `test` → `test_controller`.
 pub(crate) fn test_module(module: &str) -> String {
-    let is_taken = taken::TESTS.contains(&module) || module.starts_with(taken::TEST_PREFIX);
+    let is_taken = taken::TESTS.contains(&module) || taken::TEST_PREFIXES.iter().any(|of| module.starts_with(of));
     if is_taken { format!("{module}_controller") } else { module.to_owned() }
 }
 

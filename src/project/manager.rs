@@ -1,4 +1,4 @@
-//! The source of a project's runtime, the package `memcached-sdk-manager`.
+//! The source of a project's runtime, the package `memcached-sdk-manager`, and of the explorer, which comes the same way.
 
 use std::fmt;
 
@@ -57,6 +57,29 @@ impl ManagerSource {
             Self::Git { .. } => "git",
             Self::Path(_) => "path",
             Self::None => "none",
+        }
+    }
+
+    /// The folder of the runtime relative to the project, if it has one.
+    pub(crate) fn folder(&self) -> Option<&str> {
+        match self {
+            Self::Vendored => Some("manager"),
+            Self::Path(dir) => Some(dir),
+            Self::Registry | Self::Git { .. } | Self::None => None,
+        }
+    }
+
+    /// The folder of the explorer, beside the runtime.
+    pub(crate) fn explorer_folder(&self) -> Option<String> {
+        let above = self.folder()?.rsplit_once('/').map(|(above, _)| format!("{above}/")).unwrap_or_default();
+        Some(format!("{above}explorer"))
+    }
+
+    /// The keys of the dependency on the explorer in `Cargo.toml`, except `package`.
+    pub(crate) fn explorer_dependency(&self, version: &str) -> String {
+        match self.explorer_folder() {
+            Some(folder) => format!("path = \"{folder}\""),
+            None => self.dependency(version),
         }
     }
 
@@ -136,6 +159,20 @@ mod tests {
             "path=C:/a",
         ] {
             assert!(ManagerSource::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_explorer_is_beside_the_runtime() {
+        for (source, folder) in [
+            ("vendored", Some("explorer")),
+            ("path=../manager", Some("../explorer")),
+            ("path=lib", Some("explorer")),
+            ("path=../../a/b", Some("../../a/explorer")),
+            ("registry", None),
+            ("git=https://example.com/sdk", None),
+        ] {
+            assert_eq!(ManagerSource::parse(source).unwrap().explorer_folder().as_deref(), folder, "{source}");
         }
     }
 

@@ -21,11 +21,11 @@ pub const CONTROLLER_CRATES: [&str; 4] = ["kube", "manager", "std", "thiserror"]
 /// Existing files in `tests`, and invalid names of test crates.
 pub const TESTS: [&str; 8] = ["alloc", "conversions", "core", "crds", "e2e", "proc_macro", "std", "test"];
 
-/// The prefix of other test files.
-pub const TEST_PREFIX: &str = "envtest_";
+/// The prefixes of other test files.
+pub const TEST_PREFIXES: [&str; 2] = ["envtest_", "explore_"];
 
 /// Dependencies of a project, aliases in its tests, and names with a special meaning for cargo or rustc.
-pub const PACKAGES: [&str; 32] = [
+pub const PACKAGES: [&str; 34] = [
     "alloc",
     "anyhow",
     "api",
@@ -34,6 +34,7 @@ pub const PACKAGES: [&str; 32] = [
     "core",
     "deps",
     "examples",
+    "explorer",
     "futures",
     "http",
     "hyper",
@@ -42,6 +43,7 @@ pub const PACKAGES: [&str; 32] = [
     "k8s-openapi",
     "kube",
     "manager",
+    "memcached-sdk-explorer",
     "memcached-sdk-manager",
     "proc-macro",
     "proptest",

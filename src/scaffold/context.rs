@@ -3,7 +3,6 @@
 use heck::ToUpperCamelCase as _;
 use serde::Serialize;
 
-use crate::project::manager::ManagerSource;
 use crate::project::name::{ControllerName, Namespace};
 use crate::project::webhook::ProjectWebhooks;
 use crate::project::{Project, Resource, ResourceApi, ident};
@@ -45,6 +44,8 @@ pub(crate) struct ProjectContext {
     pub(crate) cli_version: String,
     /// The keys of the dependency on the runtime: `path = "manager"`.
     pub(crate) manager_dependency: String,
+    /// The keys of the dependency on the explorer: `path = "explorer"`.
+    pub(crate) explorer_dependency: String,
     /// `vendored`, `registry`, `git`, `path` or `none`.
     pub(crate) manager_source: &'static str,
     /// The folder of the runtime in the build context of the image.
@@ -53,6 +54,12 @@ pub(crate) struct ProjectContext {
     pub(crate) manager_outside: String,
     /// The folder of a runtime outside of the build context, relative to its root.
     pub(crate) manager_target: String,
+    /// Like `manager_inside`, of the explorer.
+    pub(crate) explorer_inside: String,
+    /// Like `manager_outside`, of the explorer.
+    pub(crate) explorer_outside: String,
+    /// Like `manager_target`, of the explorer.
+    pub(crate) explorer_target: String,
     /// The relative path from the project to its cargo workspace root, `../../`; empty if it is the root.
     pub(crate) workspace: String,
     /// The ignore file of the image build.
@@ -63,13 +70,10 @@ impl ProjectContext {
     pub(crate) fn new(project: &Project) -> Self {
         let package_name = project.package();
         let workspace = project.workspace.as_ref().map(|up| format!("{up}/")).unwrap_or_default();
-        let manager = match &project.manager {
-            ManagerSource::Vendored => "manager",
-            ManagerSource::Path(dir) => dir.as_str(),
-            ManagerSource::Registry | ManagerSource::Git { .. } | ManagerSource::None => "",
-        };
-        let target = manager.strip_prefix(&workspace).filter(|rest| rest.starts_with("../"));
-        let (manager_inside, manager_outside) = if target.is_some() { ("", manager) } else { (manager, "") };
+        let (manager_inside, manager_outside, manager_target) =
+            places(project.manager.folder().unwrap_or_default(), &workspace);
+        let explorer = project.manager.explorer_folder().unwrap_or_default();
+        let (explorer_inside, explorer_outside, explorer_target) = places(&explorer, &workspace);
         Self {
             project_name: project.name.to_string(),
             crate_name: ident::crate_name(&package_name),
@@ -90,12 +94,25 @@ impl ProjectContext {
             cli_version: edition::of(project),
             manager_dependency: project.manager.dependency(runtime::VERSION),
             manager_source: project.manager.name(),
-            manager_inside: manager_inside.to_owned(),
-            manager_outside: manager_outside.to_owned(),
-            manager_target: target.unwrap_or_default().to_owned(),
+            explorer_dependency: project.manager.explorer_dependency(runtime::VERSION),
+            manager_inside,
+            manager_outside,
+            manager_target,
+            explorer_inside,
+            explorer_outside,
+            explorer_target,
             ignore_file: if workspace.is_empty() { ".dockerignore" } else { "Dockerfile.dockerignore" },
             workspace,
         }
+    }
+}
+
+/// The place of a library for the build of the image: inside of the build context; or outside of it, relative to the project
+/// and to the root of the context.
+fn places(folder: &str, workspace: &str) -> (String, String, String) {
+    match folder.strip_prefix(workspace).filter(|rest| rest.starts_with("../")) {
+        Some(target) => (String::new(), folder.to_owned(), target.to_owned()),
+        None => (folder.to_owned(), String::new(), String::new()),
     }
 }
 

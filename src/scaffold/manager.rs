@@ -1,4 +1,4 @@
-//! The copy of the runtime in a project: sources of the release that this program was built with.
+//! The copies of the runtime and the explorer in a project: sources of the release that this program was built with.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -9,36 +9,51 @@ use anyhow::{Context as _, Result};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RelPath};
 use crate::project::manager::ManagerSource;
-use crate::runtime::{self, HEADER};
+use crate::runtime::{self, LIBRARIES, Library};
 use crate::source::{CargoManifest, clean};
 
-const CRATE: &str = "manager";
-
-/// Checks that a source by path contains the runtime.
+/// Checks that a source by path contains the runtime, and the folder beside it the explorer.
 pub(crate) fn check(root: &Path, source: &ManagerSource) -> Result<()> {
-    let ManagerSource::Path(dir) = source else { return Ok(()) };
-    let found = CargoManifest::of(&clean(&root.join(dir)));
-    if found.is_some_and(|found| found.name == runtime::PACKAGE) {
-        return Ok(());
+    let (ManagerSource::Path(dir), Some(beside)) = (source, source.explorer_folder()) else { return Ok(()) };
+    let is = |dir: &str, package: &str| {
+        CargoManifest::of(&clean(&root.join(dir))).is_some_and(|found| found.name == package)
+    };
+    if !is(dir, runtime::PACKAGE) {
+        let problem = Problem::new(format!("package `{}` not found in `{dir}`", runtime::PACKAGE));
+        return Err(problem.help("check `--manager path=DIR`: the path is relative to the project").into());
     }
-    let problem = Problem::new(format!("package `{}` not found in `{dir}`", runtime::PACKAGE));
-    Err(problem.help("check `--manager path=DIR`: the path is relative to the project").into())
+    if !is(&beside, runtime::EXPLORER) {
+        let problem = Problem::new(format!("package `{}` not found in `{beside}`", runtime::EXPLORER));
+        return Err(problem.help(format!("put it beside `{dir}`: the tests of the project need it")).into());
+    }
+    Ok(())
 }
 
-/// Removes the copy. Reports foreign files, which stay.
+/// Removes the copies. Reports foreign files, which stay.
 pub(crate) fn remove(draft: &mut Draft) -> Result<Diagnostics> {
     let mut files = BTreeSet::new();
-    files_below(draft.root(), CRATE, &mut files)?;
+    for library in &LIBRARIES {
+        files_below(draft.root(), library.folder, &mut files)?;
+    }
     without(draft, files)
 }
 
-/// Writes the copy. Removes obsolete files of this tool; reports foreign files, which stay.
+/// Writes the copies. Removes obsolete files of this tool; reports foreign files, which stay.
 pub(crate) fn files(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
+    let mut found = Diagnostics::default();
+    for library in &LIBRARIES {
+        found.extend(copy(draft, library, force)?);
+    }
+    Ok(found)
+}
+
+fn copy(draft: &mut Draft, library: &Library, force: bool) -> Result<Diagnostics> {
+    let folder = library.folder;
     let mut others = BTreeSet::new();
-    files_below(draft.root(), CRATE, &mut others)?;
+    files_below(draft.root(), folder, &mut others)?;
     let mut taken = Vec::new();
-    for (path, text) in runtime::copy()? {
-        let path = RelPath::new(format!("{CRATE}/{path}"))?;
+    for (path, text) in library.copy()? {
+        let path = RelPath::new(format!("{folder}/{path}"))?;
         if others.remove(&path) && !force && !is_ours(draft.root(), &path)? {
             taken.push(format!("`{path}`"));
         }
@@ -46,7 +61,7 @@ pub(crate) fn files(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
     }
     if !taken.is_empty() {
         let problem = Problem::new(format!(
-            "the folder `{CRATE}` for generated code already contains other files: {}",
+            "the folder `{folder}` for generated code already contains other files: {}",
             taken.join(", ")
         ));
         return Err(problem.help("move them to another folder, or pass `--force` to overwrite them").into());
@@ -74,7 +89,7 @@ fn is_ours(root: &Path, path: &RelPath) -> Result<bool> {
         Ok(bytes) => {
             let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
             let first = first.strip_suffix(b"\r").unwrap_or(first);
-            Ok(["// ", "# "].iter().any(|sign| first == [sign.as_bytes(), HEADER.as_bytes()].concat()))
+            Ok(runtime::is_header(first))
         }
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
         Err(error) => Err(error).with_context(|| format!("cannot read `{path}`")),

@@ -78,11 +78,11 @@ impl Packages {
         Ok(Self { root, members, all })
     }
 
-    /// The workspace members that were not selected, except the generated manager.
+    /// The workspace members that were not selected, except the generated libraries.
     pub fn unread(&self) -> Result<Vec<Member>> {
         let mut others = members(&self.workspace(), None)?;
         others.retain(|other| !self.members.iter().any(|member| member.dir == other.dir));
-        others.retain(|other| other.name != runtime::PACKAGE);
+        others.retain(|other| ![runtime::PACKAGE, runtime::EXPLORER].contains(&other.name.as_str()));
         Ok(others)
     }
 
@@ -182,21 +182,22 @@ fn named(path: &Path) -> Result<PathBuf> {
     .into())
 }
 
-/// The nearest `Cargo.toml` upwards, as cargo finds it. Skips the vendored manager, which belongs to the project around
-/// it and has no manifests of its own.
+/// The nearest `Cargo.toml` upwards, as cargo finds it. Skips the vendored libraries, which belong to the project around
+/// them and have no manifests of their own.
 fn nearest(start: &Path) -> Result<PathBuf> {
     let start = clean(&std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf()));
     let mut manifests = start.ancestors().map(|folder| folder.join("Cargo.toml")).filter(|manifest| manifest.is_file());
-    let found = manifests.find(|manifest| !is_manager(manifest));
+    let found = manifests.find(|manifest| !is_library(manifest));
     Ok(found.ok_or_else(|| {
         Problem::new("could not find `Cargo.toml` in this folder or any parent folder")
             .help("change to the folder of a crate, or pass `--manifest-path`")
     })?)
 }
 
-fn is_manager(manifest: &Path) -> bool {
+fn is_library(manifest: &Path) -> bool {
     let name = |document: Document<String>| get(document.as_item(), &["package", "name"])?.as_str().map(str::to_owned);
-    parse(manifest).ok().and_then(name).as_deref() == Some(runtime::PACKAGE)
+    let name = parse(manifest).ok().and_then(name);
+    name.is_some_and(|name| [runtime::PACKAGE, runtime::EXPLORER].contains(&name.as_str()))
 }
 
 fn parse(manifest: &Path) -> Result<Document<String>> {

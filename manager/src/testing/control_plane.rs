@@ -43,9 +43,9 @@ static WEBHOOKS: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 static NAMESPACES: AtomicUsize = AtomicUsize::new(1);
 
 #[derive(Parser)]
-struct Args {
+pub(super) struct Args {
     #[command(flatten)]
-    manager: Options,
+    pub(super) manager: Options,
 }
 
 /// A namespace of one test, on a real kube-apiserver with etcd.

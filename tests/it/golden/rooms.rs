@@ -110,6 +110,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("strsim", &["rbac", "source"]),
     ("syn", &["api", "edit", "engine", "k8s", "ops", "rbac", "source"]),
     ("tera", &["scaffold"]),
+    ("explorer", &["runtime"]),
     ("manager_library", &["runtime"]),
     ("toml", &["edit", "source"]),
     ("toml_edit", &["edit", "engine", "runtime", "source"]),
