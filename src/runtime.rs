@@ -35,7 +35,14 @@ pub struct Library {
 
 /// The libraries of a project.
 pub const LIBRARIES: [Library; 2] = [
-    Library { folder: "manager", package: PACKAGE, comment: MANAGER_COMMENT, format: "", sources: &SOURCES, manifest: MANIFEST },
+    Library {
+        folder: "manager",
+        package: PACKAGE,
+        comment: MANAGER_COMMENT,
+        format: "",
+        sources: &SOURCES,
+        manifest: MANIFEST,
+    },
     Library {
         folder: "explorer",
         package: EXPLORER,
@@ -61,7 +68,8 @@ pub(crate) fn sources() -> impl Iterator<Item = &'static str> {
 impl Library {
     /// The files of the copy: the library as a project compiles it, without its tests.
     pub fn copy(&self) -> Result<Vec<(String, String)>> {
-        let manifest = manifest(self).with_context(|| format!("bug in memcached-sdk: the manifest of {}", self.package))?;
+        let manifest =
+            manifest(self).with_context(|| format!("bug in memcached-sdk: the manifest of {}", self.package))?;
         let mut files = vec![
             ("Cargo.toml".to_owned(), format!("# {HEADER}\n\n{}{manifest}", self.comment)),
             ("rustfmt.toml".to_owned(), format!("# {HEADER}\n\n{RUSTFMT}{}", self.format)),

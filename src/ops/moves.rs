@@ -245,6 +245,7 @@ pub(crate) fn files_of(resource: &Resource, multigroup: bool) -> Vec<String> {
     let sample = format!("config/samples/{}", resource.sample_file());
     let webhook = format!("tests/envtest_webhook_{}.rs", resource.webhook_test(multigroup));
     let tests = controllers(resource, |name| resource.test_module(multigroup, name));
-    let tests = tests.into_iter().flat_map(|test| ["", "envtest_", "explore_"].map(|of| format!("tests/{of}{test}.rs")));
+    let tests =
+        tests.into_iter().flat_map(|test| ["", "envtest_", "explore_"].map(|of| format!("tests/{of}{test}.rs")));
     roles.into_iter().chain([patch, sample, webhook]).chain(tests).collect()
 }

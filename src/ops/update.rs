@@ -116,7 +116,8 @@ pub(crate) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Opt
     let help = if is_newer(made_by, VERSION) {
         format!("install memcached-sdk {made_by}")
     } else {
-        "run `memcached-sdk update`; `generate` does not change the folder".replace("folder", if is_one { "folder" } else { "folders" })
+        "run `memcached-sdk update`; `generate` does not change the folder"
+            .replace("folder", if is_one { "folder" } else { "folders" })
     };
     Ok(Some(Diagnostic::new(Code::ManagerDiffers, message).help(help)))
 }

@@ -36,6 +36,8 @@ pub(crate) fn manifest(name: &str) -> toml_edit::DocumentMut {
     for section in ["dependencies", "dev-dependencies"] {
         manifest[section]["manager"]["path"] = toml_edit::value(manager().to_str().unwrap());
     }
+    manifest["dev-dependencies"]["explorer"]["path"] =
+        toml_edit::value(manager().with_file_name("explorer").to_str().unwrap());
     manifest.remove("lints");
     manifest
 }

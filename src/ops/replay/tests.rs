@@ -35,7 +35,7 @@ const PRELUDE: [&str; 18] = [
 fn words() -> BTreeSet<String> {
     let lists: [&[&str]; 5] =
         [&taken::KEYWORDS, &taken::DEVICES, &taken::CONTROLLER_CRATES, &taken::TESTS, &taken::PACKAGES];
-    let more = ["controller", "webhook", "desired", "status", "v1", "envtest-memcached", "op"];
+    let more = ["controller", "webhook", "desired", "status", "v1", "envtest-memcached", "explore-memcached", "op"];
     // One numbered device name stands for all.
     let different = |word: &&&str| !word.ends_with(['2', '3', '4', '5', '6', '7', '8', '9']);
     lists.into_iter().flatten().chain(&more).filter(different).map(|word| word.replace('_', "-")).collect()
@@ -200,8 +200,8 @@ fn every_name_is_served_as_kind_controller_group_and_version() {
         for project in [project("op", one_group, false), project("op", several, true)] {
             let files = files(&project);
             check(project.resources[0].group.as_str(), &files);
-            // Two tests of the controller and one of its webhooks.
-            assert_eq!(tests_of(&files), 3 * part.len());
+            // Three tests of the controller and one of its webhooks.
+            assert_eq!(tests_of(&files), 4 * part.len());
         }
     }
 }

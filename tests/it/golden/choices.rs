@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use similar::{ChangeTag, TextDiff};
 use snapbox::{IntoData as _, str};
 
+use crate::golden::samples::is_of_library;
 use crate::random::Random;
 use crate::sandbox::{OFFLINE, Run, Sandbox, join};
 
@@ -205,7 +206,7 @@ fn annotated(files: &Files, random: &mut Random) -> Files {
     let mut files = files.clone();
     for (path, text) in &mut files {
         let comment = match path.rsplit('.').next() {
-            _ if path.starts_with("manager/") || path.contains("/bases/") || path == "Cargo.lock" => continue,
+            _ if is_of_library(path) || path.contains("/bases/") || path == "Cargo.lock" => continue,
             Some("rs") => "// mine",
             Some("yaml" | "toml") => "# mine",
             _ => continue,

@@ -123,15 +123,17 @@ fn line_endings_of_windows_are_no_difference_and_stay() {
 }
 
 #[test]
-fn commands_in_the_folder_of_the_manager_are_about_the_project() {
+fn commands_in_the_folders_of_libraries_are_about_the_project() {
     let sandbox = Sandbox::project("");
     sandbox.run("create api --group cache --version v1 --kind Memcached").success();
     sandbox.lock();
     let before = sandbox.files();
-    for command in ["generate", "generate --check", "rbac lint"] {
-        let mut command_in_manager = sandbox.command(command);
-        command_in_manager.current_dir(sandbox.path("manager/src"));
-        sandbox.finish(command, &mut command_in_manager).success();
+    for folder in ["manager/src", "explorer/src"] {
+        for command in ["generate", "generate --check", "rbac lint"] {
+            let mut command_there = sandbox.command(command);
+            command_there.current_dir(sandbox.path(folder));
+            sandbox.finish(command, &mut command_there).success();
+        }
     }
     assert_eq!(sandbox.files(), before);
 }

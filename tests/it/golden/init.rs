@@ -252,13 +252,13 @@ fn the_image_of_a_member_has_a_runtime_outside_of_the_workspace() {
     for (workspace, up) in [("workspace", "../"), ("a/workspace", "../../"), ("a/b/c/workspace", "../../../../")] {
         let sandbox = Sandbox::new();
         sandbox.file("runtime/Cargo.toml", "[package]\nname = \"memcached-sdk-manager\"\n");
+        sandbox.file("explorer/Cargo.toml", "[package]\nname = \"memcached-sdk-explorer\"\n");
         sandbox.file(&format!("{workspace}/Cargo.toml"), "[workspace]\nmembers = [\"crates/*\"]\n");
         let folder = format!("{workspace}/crates/operator");
         sandbox.run(&format!("init {OFFLINE} {folder} --manager path=../../{up}runtime")).success();
-        assert!(
-            sandbox.read(&format!("{folder}/Dockerfile")).contains(&format!("COPY --from=runtime . {up}runtime\n"))
-        );
-        let flag = format!("--build-context runtime=../../{up}runtime -t");
+        let copies = format!("COPY --from=runtime . {up}runtime\nCOPY --from=explorer . {up}explorer\n");
+        assert!(sandbox.read(&format!("{folder}/Dockerfile")).contains(&copies));
+        let flag = format!("--build-context runtime=../../{up}runtime --build-context explorer=../../{up}explorer -t");
         assert!(sandbox.read(&format!("{folder}/Makefile")).contains(&flag));
     }
 }

@@ -17,7 +17,7 @@ struct Listing {
 #[test]
 fn the_public_api_is_the_listed_one() {
     let mut modules = Modules::new();
-    for (path, text) in crate::golden::samples::manager() {
+    for (path, text) in crate::golden::samples::libraries() {
         let Some(file) = path.strip_prefix("manager/src/").and_then(|path| path.strip_suffix(".rs")) else { continue };
         if file.split('/').any(|part| part == "tests") {
             continue;

@@ -3,16 +3,17 @@
 use snapbox::str;
 use std::collections::BTreeMap;
 
+use crate::golden::samples;
 use crate::sandbox::{OFFLINE, Run, Sandbox, files};
 
 const SOURCES: [&str; 5] =
     ["vendored", "registry", "git=https://example.com/sdk", "git=https://example.com/sdk#v1", "path=../runtime"];
 
-/// A folder with the runtime, and the sample in `op` beside it.
+/// Folders with the runtime and the explorer, and the sample in `op` beside it.
 fn sample(source: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    for (path, text) in memcached_sdk::runtime::copy().unwrap() {
-        sandbox.file(&format!("runtime/{path}"), &text);
+    for (path, text) in samples::libraries() {
+        sandbox.file(&path.replacen("manager/", "runtime/", 1), &text);
     }
     sandbox.run(&format!("new op --sample memcached --skip-git-init {OFFLINE} --manager {source}")).success();
     sandbox
@@ -24,7 +25,9 @@ fn in_op(sandbox: &Sandbox, arguments: &str) -> Run {
 }
 
 fn copied(files: &BTreeMap<String, String>) -> bool {
-    files.keys().any(|path| path.starts_with("manager/"))
+    let [manager, explorer] = ["manager/", "explorer/"].map(|folder| files.keys().any(|path| path.starts_with(folder)));
+    assert_eq!(manager, explorer);
+    manager
 }
 
 /// Lines about the runtime in the project's files.
@@ -34,10 +37,13 @@ fn lines(files: &BTreeMap<String, String>) -> String {
         ("PROJECT", "manager: "),
         ("Cargo.toml", "members = "),
         ("Cargo.toml", "manager = "),
-        (".dockerignore", "manager"),
-        (".gitattributes", "manager"),
+        ("Cargo.toml", "explorer = "),
+        (".dockerignore", "er/**"),
+        (".gitattributes", "linguist-vendored"),
         ("Dockerfile", "COPY manager"),
+        ("Dockerfile", "COPY explorer"),
         ("Dockerfile", "--from=runtime"),
+        ("Dockerfile", "--from=explorer"),
         ("Makefile", "--build-context"),
     ] {
         let found = files.get(path).into_iter().flat_map(|text| text.lines()).filter(|line| line.contains(mark));
@@ -115,7 +121,7 @@ fn update_asks_the_registry_for_the_release_of_the_program() {
     let sandbox = sample("registry");
     let manifest = sandbox.read("op/Cargo.toml");
     sandbox.file("op/Cargo.toml", &manifest.replace("version = \"0.1.0\" }", "version = \"0.0.9\" }"));
-    assert_ne!(sandbox.read("op/Cargo.toml"), manifest);
+    assert_eq!(sandbox.read("op/Cargo.toml").matches("0.0.9").count(), 2);
     in_op(&sandbox, "update");
     assert_eq!(sandbox.read("op/Cargo.toml"), manifest);
 }
@@ -143,5 +149,11 @@ error: package `memcached-sdk-manager` not found in `../x`
 help: check `--manager path=DIR`: the path is relative to the project
 
 "#]]);
+    assert!(files(&sandbox.path("op")) == before);
+
+    // The runtime alone is not enough.
+    sandbox.file("x/Cargo.toml", "[package]\nname = \"memcached-sdk-manager\"\n");
+    let mut edit = sandbox.command("edit --manager path=../x");
+    sandbox.finish("edit", edit.current_dir(sandbox.path("op"))).code(1).stderr(str![[]]);
     assert!(files(&sandbox.path("op")) == before);
 }

@@ -3,6 +3,7 @@
 use snapbox::str;
 
 use super::delete::{assert_same, generate};
+use super::samples::is_of_library;
 use crate::sandbox::{OFFLINE, Sandbox};
 
 /// A name that can change: what it is, the commands that create a project, the command that renames, its inverse, and the
@@ -517,8 +518,7 @@ help: use `de-mo`
 fn line_ends_of_windows_stay() {
     let sandbox = project("", &["create api --group cache --version v1 --kind Memcached"], &[]);
     let is_text = |path: &str| [".rs", ".yaml", ".md", ".toml", "file"].iter().any(|end| path.ends_with(end));
-    let is_generated =
-        |path: &str| path.starts_with("manager/") || path.contains("bases") || path.ends_with("/role.yaml");
+    let is_generated = |path: &str| is_of_library(path) || path.contains("bases") || path.ends_with("/role.yaml");
     for (path, text) in sandbox.files().iter().filter(|(path, _)| is_text(path) && !is_generated(path)) {
         sandbox.file(path, &text.replace('\n', "\r\n"));
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use memcached_sdk::runtime::{LIBRARIES, Library};
+
 use crate::sandbox::{OFFLINE, Sandbox, files, join};
 
 pub(crate) const MULTI_GROUP: [&str; 8] = [
@@ -20,25 +22,34 @@ fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name)
 }
 
-/// The manager's crate as projects contain it.
-pub(crate) fn manager() -> BTreeMap<String, String> {
-    memcached_sdk::runtime::copy().unwrap().into_iter().map(|(path, text)| (format!("manager/{path}"), text)).collect()
+/// The crates that projects contain: the manager and the explorer.
+pub(crate) fn libraries() -> BTreeMap<String, String> {
+    let of_library = |library: &Library| {
+        let folder = library.folder;
+        library.copy().unwrap().into_iter().map(move |(path, text)| (format!("{folder}/{path}"), text))
+    };
+    LIBRARIES.iter().flat_map(of_library).collect()
 }
 
-/// A sample with the manager, which the checked-in samples omit.
+/// Returns true for a file of these crates in a project.
+pub(crate) fn is_of_library(path: &str) -> bool {
+    LIBRARIES.iter().any(|library| path.split('/').next() == Some(library.folder))
+}
+
+/// A sample with these crates, which the checked-in samples omit.
 pub(crate) fn whole(name: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    for (path, text) in files(&sample(name)).into_iter().chain(manager()) {
+    for (path, text) in files(&sample(name)).into_iter().chain(libraries()) {
         sandbox.file(&path, &text);
     }
     sandbox
 }
 
-/// Compares complete trees, except Cargo.lock, which cargo writes, and the manager, which is equal in all samples.
+/// Compares complete trees, except Cargo.lock, which cargo writes, and the libraries, which are equal in all samples.
 fn check(name: &str, actual: &BTreeMap<String, String>) {
     let (shipped, actual): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        actual.clone().into_iter().partition(|(path, _)| path.starts_with("manager/"));
-    assert!(join(&shipped) == join(&manager()), "{name} has another manager than the one that is shipped");
+        actual.clone().into_iter().partition(|(path, _)| is_of_library(path));
+    assert!(join(&shipped) == join(&libraries()), "{name} has other libraries than those that are shipped");
     let actual = &actual;
     let folder = sample(name);
     if std::env::var("SNAPSHOTS").is_ok_and(|action| action == "overwrite") {

@@ -146,6 +146,11 @@ remove    manager/src/old/deep.rs
     sandbox.run("generate").success();
     assert_eq!(differing(&sandbox.files(), &before), [""; 0]);
 
+    // Each folder is named.
+    sandbox.file("explorer/src/gc.rs", "");
+    let message = sandbox.run("generate --check").code(3).err();
+    assert!(message.contains("`explorer` and `manager` were written by memcached-sdk 0.0.9"), "{message}");
+
     let sandbox = Sandbox::project("");
     sandbox.run("generate --check").success();
     sandbox.file(LIB, &(sandbox.read(LIB) + "// mine\n"));

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::generated::Project;
+use crate::golden::samples::is_of_library;
 use crate::sandbox::Sandbox;
 
 /// The value of `CONTAINER_TOOL` in Makefiles.
@@ -59,9 +60,8 @@ fn the_context_has_what_the_dockerfile_copies() {
         files.sort_unstable();
         files
     };
-    let needed = |path: &str| {
-        matches!(path, "Cargo.toml" | "Cargo.lock") || path.starts_with("src/") || path.starts_with("manager/")
-    };
+    let needed =
+        |path: &str| matches!(path, "Cargo.toml" | "Cargo.lock") || path.starts_with("src/") || is_of_library(path);
     let wanted: Vec<_> = project.files().into_keys().filter(|path| needed(path)).collect();
     assert_eq!(list(), wanted);
 

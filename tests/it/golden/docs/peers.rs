@@ -153,7 +153,7 @@ fn what_the_page_names_exists() {
         let here = cells.last().unwrap();
         let named = if here.contains("the same") { format!("{here} {}", cells[0]) } else { (*here).to_owned() };
         for path in code(&named) {
-            let in_project = ["src/", "config/", "tests/", "manager/", "grafana/", ".github/"]
+            let in_project = ["src/", "config/", "tests/", "explorer/", "manager/", "grafana/", ".github/"]
                 .iter()
                 .any(|top| path.starts_with(top))
                 || ["Dockerfile", "Makefile", "PROJECT", "Cargo.toml"].contains(&path.as_str());
