@@ -1,7 +1,7 @@
 //! The explorer: runs an operator under many schedules, and compares the ends.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,21 +9,26 @@ use std::time::{Duration, Instant};
 use http::Method;
 use serde_json::Value;
 
-use crate::schema::Shape;
 use crate::server::{ApiServer, Verdict};
 use crate::stages::Stages;
 use crate::store::Key;
 
+mod gate;
 mod history;
 mod oracle;
+mod permission;
 mod report;
 mod run;
+mod schedules;
+mod status;
 
 pub use oracle::Oracle;
 pub use report::{Finding, Report};
 
-use oracle::{Drift, Event, Fault, Image, Phase, Schedule, other_value, owned_fields};
-use run::{Act, Disturbance, Outcome};
+use gate::{Disturbance, Held, Invariant};
+use oracle::{Drift, Event, Fault, Image, Phase, Schedule, Visit, other_value};
+use permission::Usage;
+use run::{Act, Outcome};
 
 /// The manager of the samples.
 const AUTHOR: &str = "author";
@@ -31,6 +36,9 @@ const AUTHOR: &str = "author";
 const STRANGER: &str = "stranger";
 /// Managers that are not the operator.
 const OTHERS: [&str; 3] = [AUTHOR, STRANGER, "kube-controller-manager"];
+
+/// The namespace of objects beside the samples.
+const NEIGHBOUR: &str = "neighbour";
 
 type Start = Box<dyn Fn(kube::Client) -> Pin<Box<dyn Future<Output = ()>>>>;
 
@@ -52,6 +60,10 @@ pub struct Explorer {
     ignored: Vec<String>,
     oracles: Vec<Oracle>,
     stop_at_finding: bool,
+    roles: Vec<Value>,
+    usage: Arc<Usage>,
+    invariants: Vec<(String, Invariant)>,
+    always: Vec<(String, Invariant)>,
 }
 
 /// The states that runs start from, and their ends without a disturbance.
@@ -96,8 +108,15 @@ impl Explorer {
                 Oracle::Drift,
                 Oracle::Faults,
                 Oracle::History,
+                Oracle::Stale,
+                Oracle::Neighbours,
+                Oracle::Overlap,
             ],
             stop_at_finding: false,
+            roles: Vec::new(),
+            usage: Arc::default(),
+            invariants: Vec::new(),
+            always: Vec::new(),
         }
     }
 
@@ -105,6 +124,35 @@ impl Explorer {
     #[must_use]
     pub fn sample(mut self, object: Value) -> Self {
         self.samples.push(object);
+        self
+    }
+
+    /// Adds a Role or ClusterRole of the operator, such as the generated one. With roles, each request of the operator needs
+    /// a rule. A Role permits requests in its own namespace.
+    #[must_use]
+    pub fn role(mut self, role: Value) -> Self {
+        self.roles.push(role);
+        self.usage = Arc::new(Usage::new(&self.roles));
+        self
+    }
+
+    /// Adds a property of all settled states. The error is the reason why it does not hold.
+    #[must_use]
+    pub fn invariant<I>(mut self, name: &str, invariant: I) -> Self
+    where
+        I: Fn(&ApiServer) -> Result<(), String> + Send + Sync + 'static,
+    {
+        self.invariants.push((name.to_owned(), Arc::new(invariant)));
+        self
+    }
+
+    /// Adds a property of the state after each write of the operator. The error is the reason why it does not hold.
+    #[must_use]
+    pub fn always<I>(mut self, name: &str, invariant: I) -> Self
+    where
+        I: Fn(&ApiServer) -> Result<(), String> + Send + Sync + 'static,
+    {
+        self.always.push((name.to_owned(), Arc::new(invariant)));
         self
     }
 
@@ -169,6 +217,7 @@ impl Explorer {
                 }
             }
         }
+        report.unused_rules = self.usage.unused(&self.ignored);
         report.elapsed = started.elapsed();
         report
     }
@@ -226,115 +275,23 @@ impl Explorer {
         Ok(Baseline { idle, settled, kept, deleted, create, delete, fresh: RefCell::default() })
     }
 
-    /// All schedules: in turn one of each oracle.
-    fn schedules(&self, baseline: &Baseline) -> Vec<Schedule> {
-        let schedules = self.oracles.iter().map(|oracle| self.schedules_of(*oracle, baseline).into_iter());
-        let mut schedules: Vec<_> = schedules.collect();
-        let mut all = Vec::new();
-        while schedules.iter_mut().fold(false, |any, of_oracle| {
-            let next = of_oracle.next();
-            let found = next.is_some();
-            all.extend(next);
-            any | found
-        }) {}
-        all
-    }
-
-    fn schedules_of(&self, oracle: Oracle, baseline: &Baseline) -> Vec<Schedule> {
-        let phases = [(Phase::Create, &baseline.create), (Phase::Delete, &baseline.delete)];
-        let writes = |outcome: &Outcome| 1..=outcome.log.iter().filter(|request| request.write).count();
-        let mut all = Vec::new();
-        match oracle {
-            // The baseline.
-            Oracle::Quiet => {}
-            Oracle::Crash => {
-                for (phase, outcome) in phases {
-                    let crashes =
-                        writes(outcome).flat_map(|write| [false, true].map(|after| Event::Die { write, after }));
-                    all.extend(crashes.map(|event| Schedule { phase, event }));
-                }
-            }
-            Oracle::Deletion => {
-                let deletions = writes(&baseline.create).map(|write| Event::Delete { write });
-                all.extend(deletions.map(|event| Schedule { phase: Phase::Create, event }));
-            }
-            Oracle::Drift => {
-                let drifts = self.drifts(baseline).map(|(drift, key)| Event::Drift(drift, key));
-                all.extend(drifts.map(|event| Schedule { phase: Phase::Keep, event }));
-            }
-            Oracle::History => {
-                let histories = self.histories().into_iter().map(Event::History);
-                all.extend(histories.map(|event| Schedule { phase: Phase::Keep, event }));
-            }
-            Oracle::Faults => {
-                // One fault for all requests, then the next one: a small budget sees each request.
-                let faults = [
-                    (Fault::Code(500), false),
-                    (Fault::DropAfter, true),
-                    (Fault::Code(409), true),
-                    (Fault::DropBefore, false),
-                    (Fault::Code(429), false),
-                    (Fault::Code(504), false),
-                ];
-                for (fault, only_writes) in faults {
-                    for (phase, outcome) in phases {
-                        let requests = (1..).zip(&outcome.log).filter(|(_, logged)| logged.write || !only_writes);
-                        let events = requests.map(|(request, _)| Event::Fault { request, fault });
-                        all.extend(events.map(|event| Schedule { phase, event }));
-                    }
-                }
-            }
-        }
-        all
-    }
-
-    /// Deletions of the operator's objects for the samples, and changes of its fields in them.
-    fn drifts<'a>(&'a self, baseline: &'a Baseline) -> impl Iterator<Item = (Drift, Key)> + 'a {
-        let before = baseline.idle.all();
-        let samples: Vec<Key> = self.samples.iter().filter_map(|sample| self.server.place(sample).ok()).collect();
-        let objects = baseline.settled.all().into_iter();
-        let objects = objects.filter(move |(key, object)| {
-            let is_ours = !owned_fields(object, &OTHERS).is_empty();
-            is_ours && !before.contains_key(key) && !samples.contains(key) && !self.ignored.contains(&key.0)
-        });
-        objects.flat_map(|(key, object)| {
-            let mut drifts = vec![Drift::Delete];
-            for pointer in owned_fields(&object, &OTHERS) {
-                if object.pointer(&pointer).and_then(other_value).is_some() {
-                    drifts.push(Drift::Change(pointer.clone()));
-                }
-                drifts.push(Drift::Remove(pointer));
-            }
-            drifts.into_iter().map(move |drift| (drift, key.clone()))
-        })
-    }
-
     /// Runs a schedule, and compares its end. Returns none if the schedule has no effect: its request is not
     /// sent, or another client's change is refused or changes nothing.
     fn trial(&self, baseline: &Baseline, schedule: &Schedule) -> Option<(Outcome, Vec<String>)> {
         let server = if schedule.phase == Phase::Create { self.server.snapshot() } else { baseline.settled.snapshot() };
+        if let Event::Neighbour(visit, namespace, name) = &schedule.event {
+            return self.neighbour(baseline, &server, *visit, namespace, name);
+        }
         let acts = match (schedule.phase, &schedule.event) {
-            (_, Event::Drift(drift, key)) => {
-                let trial = server.snapshot();
-                let changes = trial.changes();
-                if change(&trial, drift, key).is_err() || trial.changes() == changes {
-                    return None;
-                }
-                let (drift, key) = (drift.clone(), key.clone());
-                vec![Arc::new(move |server: &ApiServer| change(server, &drift, &key)) as Act]
-            }
+            (_, Event::Drift(drift, key)) => vec![drifting(&server, drift, key)?],
+            (_, Event::DeleteUnseen(key)) => vec![drifting(&server, &Drift::Delete, key)?],
+            (_, Event::Recreate { .. }) => vec![self.recreation(&server)?],
             (_, Event::History(patches)) => self.patches(&server, patches)?,
             (Phase::Create, _) => vec![self.create()],
             (Phase::Keep, _) => Vec::new(),
             (Phase::Delete, _) => vec![self.delete()],
         };
-        let disturbance = match schedule.event.clone() {
-            Event::Nothing | Event::Drift(..) | Event::History(_) => Disturbance::Nothing,
-            Event::Die { write, after } => Disturbance::Die { write, after },
-            Event::Delete { write } => Disturbance::Act { write, act: self.delete() },
-            Event::Fault { request, fault } => Disturbance::Fault { request, verdict: verdict(fault) },
-        };
-        let outcome = self.run(&server, disturbance, acts, schedule.phase == Phase::Delete);
+        let outcome = self.run(&server, self.disturbance(&schedule.event), acts, schedule.phase == Phase::Delete);
         if !outcome.disturbed {
             return None;
         }
@@ -348,6 +305,90 @@ impl Explorer {
             _ => baseline.kept.diff(&end),
         };
         Some((outcome, difference))
+    }
+
+    fn disturbance(&self, event: &Event) -> Disturbance {
+        match event.clone() {
+            Event::Nothing
+            | Event::Drift(..)
+            | Event::History(_)
+            | Event::Neighbour(..)
+            | Event::Recreate { unseen: false } => Disturbance::Nothing,
+            Event::Die { write, after } => Disturbance::Die { write, after, stale: None },
+            Event::Rewind { write, before } => Disturbance::Die { write, after: true, stale: Some(before) },
+            Event::Delete { write } => Disturbance::Act { write, act: self.delete() },
+            Event::Fault { request, fault } => {
+                Disturbance::Fault { request, verdict: verdict(fault), after: fault == Fault::Timeout }
+            }
+            Event::Lag { write, resource } => Disturbance::Lag { write, held: Held::new(&resource, false) },
+            Event::Miss { write } => Disturbance::Lag { write, held: Held::new("", true) },
+            Event::DeleteUnseen(_) | Event::Recreate { .. } => Disturbance::Lag { write: 0, held: Held::new("", true) },
+            Event::Overlap { write } => Disturbance::Overlap { write },
+        }
+    }
+
+    /// Runs with a second object. Returns none if the server refuses it, or if its state does not settle without the samples.
+    fn neighbour(
+        &self,
+        baseline: &Baseline,
+        server: &ApiServer,
+        visit: Visit,
+        namespace: &str,
+        name: &str,
+    ) -> Option<(Outcome, Vec<String>)> {
+        let alone = self.server.snapshot();
+        if namespace == NEIGHBOUR {
+            server.add_namespace(NEIGHBOUR);
+            alone.add_namespace(NEIGHBOUR);
+        }
+        let expected = Image::new(server, &self.ignored);
+        let mut samples = self.samples.clone();
+        samples.truncate(if namespace == NEIGHBOUR { samples.len() } else { 1 });
+        samples
+            .retain(|sample| namespace.is_empty() || self.server.place(sample).is_ok_and(|place| !place.1.is_empty()));
+        for sample in &mut samples {
+            if !namespace.is_empty() {
+                sample["metadata"]["namespace"] = namespace.into();
+            }
+            if namespace != NEIGHBOUR {
+                sample["metadata"]["name"] = name.into();
+            }
+        }
+        create(samples.clone())(&server.snapshot()).ok()?;
+        let acts = match visit {
+            Visit::Stay => vec![create(samples.clone())],
+            Visit::Leave => vec![create(samples.clone()), delete(samples.clone())],
+            Visit::Outlive => vec![create(samples.clone()), self.delete()],
+        };
+        let key = format!("{namespace}/{name}");
+        let known = baseline.fresh.borrow().get(&key).cloned();
+        let image = known.unwrap_or_else(|| {
+            let outcome = self.run(&alone, Disturbance::Nothing, vec![create(samples.clone())], false);
+            let image = outcome.restless.map_or_else(|| Ok(Image::new(&alone, &self.ignored)), Err);
+            baseline.fresh.borrow_mut().insert(key, image.clone());
+            image
+        });
+        let image = image.ok()?;
+        let outcome = self.run(server, Disturbance::Nothing, acts, false);
+        let end = Image::new(server, &self.ignored);
+        let difference = match visit {
+            Visit::Stay => expected.diff(&end.within(&expected)),
+            Visit::Leave => expected.diff(&end),
+            Visit::Outlive => image.diff(&end),
+        };
+        Some((outcome, difference))
+    }
+
+    /// Deletes the samples and creates them again. Returns none if a finalizer keeps one of them.
+    fn recreation(&self, server: &ApiServer) -> Option<Act> {
+        let (delete, create) = (self.delete(), self.create());
+        let act: Act = Arc::new(move |server| delete(server).and_then(|()| create(server)));
+        act(&server.snapshot()).is_ok().then_some(act)
+    }
+
+    /// The resources of the samples.
+    fn kinds(&self) -> BTreeSet<String> {
+        self.samples.iter().filter_map(|sample| Some(self.server.place(sample).ok()?.0)).collect()
     }
 
     /// Patches of the first sample. Returns none if one of them is refused or changes nothing.
@@ -384,28 +425,25 @@ impl Explorer {
         image
     }
 
-    /// The histories of the first sample.
-    fn histories(&self) -> Vec<Vec<Value>> {
-        let sample = self.samples.first().cloned().unwrap_or_default();
-        let mut operations = Vec::new();
-        if let Some(schema) = self.server.schema(&sample)
-            && let Shape::Object { properties, .. } = &schema.shape
-            && let Some(spec) = properties.get("spec")
-        {
-            history::operations(spec, &sample["spec"], &mut vec!["spec".to_owned()], &mut operations);
-        }
-        history::sequences(&operations)
-    }
-
     /// Counts a run, and adds its finding.
     fn judge(&self, report: &mut Report, schedule: &Schedule, outcome: Outcome, difference: &[String]) {
-        let oracle = schedule.oracle();
-        *report.trials.entry(oracle).or_default() += 1;
+        *report.trials.entry(schedule.oracle()).or_default() += 1;
         report.unsupported.extend(outcome.unsupported);
         let difference = outcome.restless.map_or_else(|| difference.to_vec(), |reason| vec![reason]);
-        if !difference.is_empty() {
-            let writes = outcome.log.into_iter().filter(|request| request.write).map(|request| request.text).collect();
-            report.add(Finding { oracle, schedule: schedule.to_string(), difference, writes, repeats: 0 });
+        let writes = outcome.log.into_iter().filter(|request| request.write).map(|request| request.text);
+        let writes: Vec<String> = writes.collect();
+        // A forbidden request explains all other differences.
+        let of_oracle = if outcome.forbidden.is_empty() { difference } else { Vec::new() };
+        for (oracle, difference) in [
+            (Oracle::Permission, outcome.forbidden),
+            (schedule.oracle(), of_oracle),
+            (Oracle::Invariant, outcome.broken),
+            (Oracle::Status, outcome.status),
+        ] {
+            if !difference.is_empty() {
+                let (schedule, writes) = (schedule.to_string(), writes.clone());
+                report.add(Finding { oracle, schedule, difference, writes, repeats: 0 });
+            }
         }
     }
 
@@ -415,15 +453,18 @@ impl Explorer {
 
     /// Deletes the samples. One that is gone stays so.
     fn delete(&self) -> Act {
-        let samples = self.samples.clone();
-        Arc::new(move |server| {
-            samples.iter().try_for_each(|sample| {
-                let place = server.place(sample)?;
-                let _ = server.act(Method::DELETE, &place, "", AUTHOR, &Value::Null);
-                Ok(())
-            })
-        })
+        delete(self.samples.clone())
     }
+}
+
+fn delete(samples: Vec<Value>) -> Act {
+    Arc::new(move |server| {
+        samples.iter().try_for_each(|sample| {
+            let place = server.place(sample)?;
+            let _ = server.act(Method::DELETE, &place, "", AUTHOR, &Value::Null);
+            Ok(())
+        })
+    })
 }
 
 fn create(samples: Vec<Value>) -> Act {
@@ -446,10 +487,21 @@ fn verdict(fault: Fault) -> Verdict {
         Fault::DropAfter => return Verdict::DropAfter,
         Fault::Code(409) => (409, "Conflict"),
         Fault::Code(429) => (429, "TooManyRequests"),
-        Fault::Code(504) => (504, "Timeout"),
+        Fault::Code(504) | Fault::Timeout => (504, "Timeout"),
         Fault::Code(code) => (code, "InternalError"),
     };
     Verdict::Refuse(code, reason.to_owned(), "refused by the explorer".to_owned())
+}
+
+/// A change by another client. Returns none if it is refused or changes nothing.
+fn drifting(server: &ApiServer, drift: &Drift, key: &Key) -> Option<Act> {
+    let trial = server.snapshot();
+    let changes = trial.changes();
+    if change(&trial, drift, key).is_err() || trial.changes() == changes {
+        return None;
+    }
+    let (drift, key) = (drift.clone(), key.clone());
+    Some(Arc::new(move |server| change(server, &drift, &key)))
 }
 
 /// Changes an object as another client.
@@ -506,6 +558,17 @@ mod tests {
             "keep: change deployments.apps default/a /spec/replicas",
             "keep: remove configmaps /a /data/x y",
             "create: answer 409 to request 7",
+            "create: answer 504 after request 7",
+            "create: die after write 3 and list before write 1",
+            "create: lag configmaps after write 2",
+            "delete: miss events after write 2",
+            "keep: delete-unseen configmaps default/a",
+            "keep: recreate",
+            "keep: recreate-unseen",
+            "keep: add default/a-2",
+            "keep: add-and-delete /a-2",
+            "keep: outlive neighbour/a",
+            "create: take over at write 2",
             "delete: drop after request 2",
             r#"keep: patch [{"spec":{"size":4}},{"spec":{"size":null}}]"#,
         ] {

@@ -19,7 +19,7 @@ use crate::request::Request;
 use crate::resource::Resource;
 use crate::response::{Answer, Refusal, ResponseBody};
 use crate::schema::Node;
-use crate::store::{Key, Store};
+use crate::store::{Change, Key, Store};
 
 /// The decision of a hook about a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,6 +188,16 @@ impl ApiServer {
     /// The number of changes so far.
     pub(crate) fn changes(&self) -> usize {
         self.state().history.len()
+    }
+
+    /// The revision of the last change.
+    pub(crate) fn revision(&self) -> u64 {
+        self.state().revision
+    }
+
+    /// The changes after the first `start` ones.
+    pub(crate) fn history(&self, start: usize) -> Vec<Change> {
+        self.state().history.iter().skip(start).cloned().collect()
     }
 
     /// The resources of the changes after the first `start` ones.

@@ -24,6 +24,18 @@ pub enum Oracle {
     Faults,
     /// The end is the same after all histories of a spec, and for a new object.
     History,
+    /// The end is the same after watches with late events, watches that miss events, and lists from an old cache.
+    Stale,
+    /// A second object changes nothing of the first one, and the deletion of one changes nothing of the other.
+    Neighbours,
+    /// The end is the same after two processes at once.
+    Overlap,
+    /// The roles of [`crate::Explorer::role`] permit all requests.
+    Permission,
+    /// The properties of [`crate::Explorer::invariant`] and [`crate::Explorer::always`] hold in all runs.
+    Invariant,
+    /// The status of the samples follows the conventions of `observedGeneration` and of conditions.
+    Status,
 }
 
 impl Oracle {
@@ -36,6 +48,12 @@ impl Oracle {
             Self::Drift => "a change by another client is not repaired",
             Self::Faults => "a failed request leaves another state",
             Self::History => "changes of the spec leave another state than a new object with the spec",
+            Self::Stale => "a late or missed event leaves another state",
+            Self::Neighbours => "another object changes the state",
+            Self::Overlap => "two processes leave another state",
+            Self::Permission => "a request is forbidden",
+            Self::Invariant => "an invariant does not hold",
+            Self::Status => "the status does not follow the conventions",
         }
     }
 }
@@ -49,6 +67,12 @@ impl Display for Oracle {
             Self::Drift => "drift",
             Self::Faults => "faults",
             Self::History => "history",
+            Self::Stale => "stale",
+            Self::Neighbours => "neighbours",
+            Self::Overlap => "overlap",
+            Self::Permission => "permission",
+            Self::Invariant => "invariant",
+            Self::Status => "status",
         })
     }
 }
@@ -85,6 +109,43 @@ pub(super) enum Event {
     },
     /// Merge patches of the first sample, each after the state has settled.
     History(Vec<Value>),
+    /// The process dies after a write, and the next one lists the state before the write `before`.
+    Rewind {
+        write: usize,
+        before: usize,
+    },
+    /// Events of one resource are late, from a write on.
+    Lag {
+        write: usize,
+        resource: String,
+    },
+    /// All watches miss the events after a write.
+    Miss {
+        write: usize,
+    },
+    /// Another client deletes an object, and all watches miss the event.
+    DeleteUnseen(Key),
+    /// The samples are deleted and created again at once. If `unseen`, all watches miss the events.
+    Recreate {
+        unseen: bool,
+    },
+    /// A second object, by its namespace and name.
+    Neighbour(Visit, String, String),
+    /// Another process takes over while a write is under way.
+    Overlap {
+        write: usize,
+    },
+}
+
+/// The time that a second object stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Visit {
+    /// It is created, and stays.
+    Stay,
+    /// It is created and deleted.
+    Leave,
+    /// It is created, and the first one is deleted.
+    Outlive,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +161,8 @@ pub(super) enum Fault {
     Code(u16),
     DropBefore,
     DropAfter,
+    /// The answer is 504, after the effect.
+    Timeout,
 }
 
 /// A run, as one line of text.
@@ -118,6 +181,17 @@ impl Schedule {
             (Event::Drift(..), _) => Oracle::Drift,
             (Event::Fault { .. }, _) => Oracle::Faults,
             (Event::History(_), _) => Oracle::History,
+            (Event::Recreate { unseen: false }, _) => Oracle::Deletion,
+            (
+                Event::Rewind { .. }
+                | Event::Lag { .. }
+                | Event::Miss { .. }
+                | Event::DeleteUnseen(_)
+                | Event::Recreate { .. },
+                _,
+            ) => Oracle::Stale,
+            (Event::Neighbour(..), _) => Oracle::Neighbours,
+            (Event::Overlap { .. }, _) => Oracle::Overlap,
         }
     }
 }
@@ -144,6 +218,21 @@ impl Display for Schedule {
                 write!(out, "{verb} {} {}/{}{separator}{pointer}", key.0, key.1, key.2)
             }
             Event::History(patches) => write!(out, "patch {}", Value::from(patches.clone())),
+            Event::Rewind { write, before } => write!(out, "die after write {write} and list before write {before}"),
+            Event::Lag { write, resource } => write!(out, "lag {resource} after write {write}"),
+            Event::Miss { write } => write!(out, "miss events after write {write}"),
+            Event::DeleteUnseen(key) => write!(out, "delete-unseen {} {}/{}", key.0, key.1, key.2),
+            Event::Recreate { unseen } => out.write_str(if *unseen { "recreate-unseen" } else { "recreate" }),
+            Event::Neighbour(visit, namespace, name) => {
+                let verb = match visit {
+                    Visit::Stay => "add",
+                    Visit::Leave => "add-and-delete",
+                    Visit::Outlive => "outlive",
+                };
+                write!(out, "{verb} {namespace}/{name}")
+            }
+            Event::Overlap { write } => write!(out, "take over at write {write}"),
+            Event::Fault { request, fault: Fault::Timeout } => write!(out, "answer 504 after request {request}"),
             Event::Fault { request, fault: Fault::Code(code) } => write!(out, "answer {code} to request {request}"),
             Event::Fault { request, fault } => {
                 write!(out, "drop {} request {request}", time(*fault == Fault::DropAfter))
@@ -171,6 +260,39 @@ impl FromStr for Schedule {
         }
         let words: Vec<&str> = event.splitn(4, ' ').collect();
         let event = match words[..] {
+            ["recreate"] => Event::Recreate { unseen: false },
+            ["recreate-unseen"] => Event::Recreate { unseen: true },
+            ["miss", "events", "after", rest] => {
+                Event::Miss { write: number(rest.strip_prefix("write ").ok_or_else(wrong)?)? }
+            }
+            ["lag", resource, "after", rest] => {
+                let write = number(rest.strip_prefix("write ").ok_or_else(wrong)?)?;
+                Event::Lag { write, resource: resource.to_owned() }
+            }
+            ["take", "over", "at", rest] => {
+                Event::Overlap { write: number(rest.strip_prefix("write ").ok_or_else(wrong)?)? }
+            }
+            ["die", "after", "write", rest] if rest.contains(' ') => {
+                let (write, before) = rest.split_once(" and list before write ").ok_or_else(wrong)?;
+                Event::Rewind { write: number(write)?, before: number(before)? }
+            }
+            [verb @ ("add" | "add-and-delete" | "outlive"), place] => {
+                let visit = match verb {
+                    "add" => Visit::Stay,
+                    "outlive" => Visit::Outlive,
+                    _ => Visit::Leave,
+                };
+                let (namespace, name) = place.split_once('/').ok_or_else(wrong)?;
+                Event::Neighbour(visit, namespace.to_owned(), name.to_owned())
+            }
+            ["delete-unseen", resource, place] => {
+                let (namespace, name) = place.split_once('/').ok_or_else(wrong)?;
+                Event::DeleteUnseen((resource.to_owned(), namespace.to_owned(), name.to_owned()))
+            }
+            ["answer", "504", "after", rest] => {
+                let request = number(rest.strip_prefix("request ").ok_or_else(wrong)?)?;
+                Event::Fault { request, fault: Fault::Timeout }
+            }
             ["nothing"] => Event::Nothing,
             ["die", time, "write", write] => Event::Die { write: number(write)?, after: time == "after" },
             ["delete", "after", "write", write] => Event::Delete { write: number(write)? },
@@ -240,6 +362,12 @@ impl Image {
             (format!("{} {}/{name}", key.0, key.1), object)
         });
         Self(objects.collect())
+    }
+
+    /// The objects that `other` has too.
+    pub(super) fn within(mut self, other: &Self) -> Self {
+        self.0.retain(|place, _| other.0.contains_key(place));
+        self
     }
 
     /// The lines of a diff, without common fields.

@@ -71,6 +71,8 @@ pub struct Report {
     pub trials: BTreeMap<Oracle, usize>,
     /// Requests that the server does not implement. Findings may follow from them.
     pub unsupported: BTreeSet<String>,
+    /// Rules that no request has needed, such as `delete configmaps`, if the explorer has roles.
+    pub unused_rules: BTreeSet<String>,
     /// True if two undisturbed runs have sent the same requests. None if the state does not settle.
     pub deterministic: Option<bool>,
     /// True if the budget ended before the trials did.
@@ -105,6 +107,9 @@ impl Display for Report {
         }
         for request in &self.unsupported {
             writeln!(out, "not supported: {request}")?;
+        }
+        for rule in &self.unused_rules {
+            writeln!(out, "rule not used: {rule}")?;
         }
         if self.deterministic == Some(false) {
             writeln!(out, "Two undisturbed runs differ in their requests: a schedule may not replay.")?;

@@ -1,26 +1,21 @@
 //! A run: an operator on a server, with one disturbance, until the state settles.
 //!
-//! Each process of the operator is a runtime of its own with a paused clock: dropping it is a crash. Requests go through a
-//! gate, which counts them and never answers a dead process.
+//! Each process of the operator is a runtime of its own with a paused clock: dropping it is a crash.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::pin::pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
-use http::Method;
-use http_body_util::BodyExt as _;
-use kube::client::Body;
-
-use super::Explorer;
-use crate::request::Request;
-use crate::response::ResponseBody;
-use crate::server::{ApiServer, Verdict};
+use super::gate::{Disturbance, Gate, GateState, Invariant, Logged};
+use super::{Explorer, permission, status};
+use crate::server::ApiServer;
 
 /// Requests that one process may send between two steps of the clock.
-const STORM: usize = 500;
+pub(super) const STORM: usize = 500;
 /// The longest step of the clock.
 const STEP: u64 = 16;
 /// Virtual seconds until a state that still changes is a finding.
@@ -30,34 +25,6 @@ const RESTARTS: usize = 5;
 
 /// A change of the state by another client.
 pub(super) type Act = Arc<dyn Fn(&ApiServer) -> Result<(), String> + Send + Sync>;
-
-/// The disturbance of a run.
-#[derive(Clone)]
-pub(super) enum Disturbance {
-    Nothing,
-    /// The process ends before or after the effect of a write.
-    Die {
-        write: usize,
-        after: bool,
-    },
-    /// Another client acts between a write and its answer, unless the write comes before the first act.
-    Act {
-        write: usize,
-        act: Act,
-    },
-    /// A request has another answer.
-    Fault {
-        request: usize,
-        verdict: Verdict,
-    },
-}
-
-/// A request that was counted.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Logged {
-    pub(super) text: String,
-    pub(super) write: bool,
-}
 
 /// The result of a run.
 #[derive(Clone)]
@@ -69,6 +36,12 @@ pub(super) struct Outcome {
     pub(super) unsupported: Vec<String>,
     /// False if the disturbance waits for a request that was not sent.
     pub(super) disturbed: bool,
+    /// Requests that no rule permits.
+    pub(super) forbidden: Vec<String>,
+    /// Invariants that did not hold.
+    pub(super) broken: Vec<String>,
+    /// Violations of the conventions of a status.
+    pub(super) status: Vec<String>,
 }
 
 /// The reason why a process or its run has ended.
@@ -79,123 +52,26 @@ enum Stop {
     Restless(String),
 }
 
-struct GateState {
-    disturbance: Disturbance,
-    counting: bool,
-    /// True once the first act has happened.
-    acted: bool,
-    dead: bool,
-    /// Requests since the last step of the clock.
-    burst: usize,
-    writes: usize,
-    log: Vec<Logged>,
-    unsupported: Vec<String>,
-    problem: Option<String>,
-}
-
-/// The way of the requests to the server.
-#[derive(Clone)]
-struct Gate {
-    server: ApiServer,
-    ignored: Arc<Vec<String>>,
-    state: Arc<Mutex<GateState>>,
-}
-
-impl Gate {
-    fn state(&self) -> MutexGuard<'_, GateState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns none for a request that gets no answer.
-    fn answer(&self, request: &Request) -> Option<Result<http::Response<ResponseBody>, crate::server::Dropped>> {
-        let mut state = self.state();
-        state.burst += 1;
-        if state.dead || state.burst > STORM {
-            return None;
-        }
-        let target = request.target().unwrap_or_default();
-        let resource = crate::response::qualified(&target.plural, &target.group);
-        if !state.counting || self.ignored.contains(&resource) {
-            return Some(self.server.answer(request));
-        }
-        let write = request.method != Method::GET && request.option("dryRun").is_empty();
-        let verb = if request.flag("watch") { "WATCH" } else { request.method.as_str() };
-        state.log.push(Logged { text: format!("{verb} {}", request.path), write });
-        state.writes += usize::from(write);
-        let (writes, requests) = (state.writes, state.log.len());
-        match state.disturbance.clone() {
-            Disturbance::Die { write: at, after } if write && at == writes => {
-                state.disturbance = Disturbance::Nothing;
-                state.dead = true;
-                if after {
-                    let _ = self.server.answer(request);
-                }
-                None
-            }
-            Disturbance::Act { write: at, act } if state.acted && write && at == writes => {
-                state.disturbance = Disturbance::Nothing;
-                let answer = self.server.answer(request);
-                state.problem = act(&self.server).err();
-                Some(answer)
-            }
-            Disturbance::Fault { request: at, verdict } if at == requests => {
-                state.disturbance = Disturbance::Nothing;
-                Some(self.server.with_hook(move |_| verdict.clone()).answer(request))
-            }
-            _ => {
-                let answer = self.server.answer(request);
-                if let Ok(response) = &answer
-                    && response.status() == http::StatusCode::NOT_IMPLEMENTED
-                {
-                    state.unsupported.push(format!("{} {}", request.method, request.path));
-                }
-                Some(answer)
-            }
-        }
-    }
-}
-
-impl tower::Service<http::Request<Body>> for Gate {
-    type Response = http::Response<ResponseBody>;
-    type Error = Box<dyn std::error::Error + Send + Sync>;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let gate = self.clone();
-        Box::pin(async move {
-            let (parts, body) = request.into_parts();
-            let body = body.collect().await?.to_bytes();
-            match gate.answer(&Request::read(&parts, body)) {
-                Some(answer) => Ok(answer?),
-                None => std::future::pending().await,
-            }
-        })
-    }
-}
-
 impl Explorer {
     /// Runs the operator until the state settles. The first of `acts` happens once it has started, each other one after the
     /// state has settled. With `late`, requests count from the first one.
     pub(super) fn run(&self, server: &ApiServer, disturbance: Disturbance, acts: Vec<Act>, late: bool) -> Outcome {
-        let gate = Gate {
-            server: server.clone(),
-            ignored: Arc::new(self.ignored.clone()),
-            state: Arc::new(Mutex::new(GateState {
-                disturbance,
-                counting: !late,
-                acted: acts.is_empty(),
-                dead: false,
-                burst: 0,
-                writes: 0,
-                log: Vec::new(),
-                unsupported: Vec::new(),
-                problem: None,
-            })),
+        let start = server.changes();
+        let server = match self.roles.as_slice() {
+            [] => server.clone(),
+            roles => server.as_user(permission::USER, roles),
         };
+        let gate = Gate {
+            server,
+            ignored: Arc::new(self.ignored.clone()),
+            usage: self.usage.clone(),
+            always: Arc::new(self.always.clone()),
+            shared: Arc::new(Mutex::new(GateState::new(disturbance, !late, acts.is_empty()))),
+            alive: Arc::new(AtomicBool::new(true)),
+        };
+        if acts.is_empty() {
+            gate.state().act();
+        }
         let mut acts = VecDeque::from(acts);
         let mut starting = !acts.is_empty();
         let mut endings = 0;
@@ -212,13 +88,29 @@ impl Explorer {
             // The kubelet starts the container again.
             gate.server.advance(Duration::from_secs(10));
             let mut state = gate.state();
-            (state.dead, state.burst) = (false, 0);
+            (state.dead, state.burst, state.second) = (false, 0, false);
         };
+        let mut status = Vec::new();
+        if restless.is_none() {
+            gate.state().broken.extend(broken(&gate.server, &self.invariants));
+            status = status::violations(&gate.server, &self.kinds(), start);
+        }
         let state = gate.state();
         let mut unsupported = state.unsupported.clone();
         unsupported.extend(state.problem.clone());
         let disturbed = matches!(state.disturbance, Disturbance::Nothing);
-        Outcome { log: state.log.clone(), restless, unsupported, disturbed }
+        let mut broken = state.broken.clone();
+        broken.sort();
+        broken.dedup();
+        Outcome {
+            log: state.log.clone(),
+            restless,
+            unsupported,
+            disturbed,
+            forbidden: state.forbidden.iter().cloned().collect(),
+            broken,
+            status,
+        }
     }
 
     /// Runs one process of the operator to its end.
@@ -230,11 +122,26 @@ impl Explorer {
         };
         let stop = catch_unwind(AssertUnwindSafe(|| {
             runtime.block_on(async {
-                let mut operator = (self.start)(kube::Client::new(gate.clone(), "default"));
+                let start = |gate: Gate| (self.start)(kube::Client::new(gate, "default"));
+                let mut operator = Some(start(gate.process()));
+                let mut second = None;
                 let mut environment = pin!(self.settle(gate, acts, starting));
-                std::future::poll_fn(|context| match environment.as_mut().poll(context) {
-                    Poll::Ready(stop) => Poll::Ready(stop),
-                    Poll::Pending => operator.as_mut().poll(context).map(|()| Stop::Ended),
+                std::future::poll_fn(|context| {
+                    if let Poll::Ready(stop) = environment.as_mut().poll(context) {
+                        return Poll::Ready(stop);
+                    }
+                    if second.is_none() && gate.state().second {
+                        second = Some(start(gate.process()));
+                    }
+                    let ended = operator.as_mut().is_some_and(|operator| operator.as_mut().poll(context).is_ready());
+                    if ended {
+                        operator = None;
+                    }
+                    match &mut second {
+                        Some(second) => second.as_mut().poll(context).map(|()| Stop::Ended),
+                        None if ended => Poll::Ready(Stop::Ended),
+                        None => Poll::Pending,
+                    }
                 })
                 .await
             })
@@ -269,17 +176,18 @@ impl Explorer {
                     ));
                 }
                 state.burst = 0;
+                state.advance(step);
                 state.counting |= !*starting;
                 steps += 1;
                 busy += usize::from(state.writes > writes);
                 writes = state.writes;
             }
             if *starting || (quiet >= patience && !acts.is_empty()) {
-                *starting = false;
-                {
-                    let mut state = gate.state();
-                    (state.counting, state.acted) = (true, true);
+                if !*starting {
+                    gate.state().broken.extend(broken(server, &self.invariants));
                 }
+                *starting = false;
+                gate.state().act();
                 if let Some(Err(problem)) = acts.pop_front().map(|act| act(server)) {
                     gate.state().problem = Some(problem);
                 }
@@ -314,4 +222,10 @@ impl Explorer {
             }
         }
     }
+}
+
+/// The invariants that do not hold.
+fn broken(server: &ApiServer, invariants: &[(String, Invariant)]) -> Vec<String> {
+    let reasons = invariants.iter().filter_map(|(name, invariant)| Some((name, invariant(server).err()?)));
+    reasons.map(|(name, reason)| format!("+ {name}: {reason}")).collect()
 }
