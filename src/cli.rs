@@ -100,6 +100,12 @@ pub enum Command {
     /// Commands with the names that kubebuilder has for them
     #[command(hide = true, subcommand)]
     Alpha(AlphaCommand),
+    /// Print the objects that the operator makes for an object, without a cluster
+    ///
+    /// Builds the project, and runs the operator on an API server in memory until the state settles: that of the tests
+    /// tests/explore_*.rs. Prints the objects of the operator in YAML. The cluster's own objects, such as pods, and the
+    /// status are left out.
+    Render(RenderArgs),
     /// Download etcd and kube-apiserver for tests, and print where they are
     ///
     /// An installed release is used without network; else the newest one of the list of controller-tools is downloaded into the
@@ -1395,6 +1401,17 @@ pub struct DoctorArgs {
     /// The format of the output
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: DataFormat,
+}
+
+/// `render`
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// A file with a custom resource in YAML; - is stdin
+    #[arg(value_name = "FILE")]
+    pub object: PathBuf,
+    /// Print a diff instead: what changes if the custom resource in this file becomes that of FILE
+    #[arg(long, value_name = "FILE")]
+    pub diff: Option<PathBuf>,
 }
 
 /// The release of etcd and kube-apiserver, and how its folder is printed.

@@ -34,6 +34,7 @@ mod olm;
 mod outcome;
 mod rbac;
 mod rename;
+mod render;
 mod scorecard;
 mod undo;
 mod update;
@@ -94,6 +95,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Update(args) => report(&args.write, |term| update::run(&args, term)),
         Command::Alpha(AlphaCommand::Update(args)) => report(&args.write, |term| update::run(&args, term)),
         Command::Alpha(AlphaCommand::Generate(args)) => report(&args.write, |term| update::rescaffold(&args, term)),
+        Command::Render(args) => report(&WriteArgs::default(), |term| render::run(args, term)),
         Command::Envtest(args) => report(&WriteArgs::default(), |term| envtest::run(args, term)),
         Command::Doctor(args) => report(&of_data(args.output), |term| doctor::run(&args, term)),
         Command::Completion(args) => print(&completion::script(&args)),

@@ -30,6 +30,7 @@ pub(crate) mod migrate;
 mod moves;
 pub(crate) mod rbac;
 pub(crate) mod rename;
+pub(crate) mod render;
 mod rendered;
 mod replay;
 mod toolchain;

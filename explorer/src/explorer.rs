@@ -17,6 +17,7 @@ mod gate;
 mod history;
 mod oracle;
 mod permission;
+mod render;
 mod report;
 mod run;
 mod schedules;
@@ -200,9 +201,14 @@ impl Explorer {
     }
 
     /// Runs all schedules within the budget. Each oracle gets the same share.
+    ///
+    /// For `memcached-sdk render` it prints the objects of the operator instead: see [`Explorer::render`].
     pub fn explore(&self) -> Report {
         let started = Instant::now();
         let mut report = Report::default();
+        if self.render_requested() {
+            return report;
+        }
         if let Ok(baseline) = self.baseline(&mut report) {
             for schedule in self.schedules(&baseline) {
                 if started.elapsed() >= self.budget {
