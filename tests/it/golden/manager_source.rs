@@ -163,6 +163,10 @@ help: check `--manager path=DIR`: the path is relative to the project
     // The runtime alone is not enough.
     sandbox.file("x/Cargo.toml", "[package]\nname = \"memcached-sdk-manager\"\n");
     let mut edit = sandbox.command("edit --manager path=../x");
-    sandbox.finish("edit", edit.current_dir(sandbox.path("op"))).code(1).stderr(str![[]]);
+    sandbox.finish("edit", edit.current_dir(sandbox.path("op"))).code(1).stderr(str![[r#"
+error: package `memcached-sdk-explorer` not found in `../explorer`
+help: put it beside `../x`: the tests of the project need it
+
+"#]]);
     assert!(files(&sandbox.path("op")) == before);
 }
