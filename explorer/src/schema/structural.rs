@@ -38,7 +38,8 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// Formats that need no validation, and `date-time`.
-const FORMATS: &[&str] = &["date-time", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "uint"];
+const FORMATS: &[&str] =
+    &["date-time", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "uint"];
 
 /// Returns an error for the first keyword of a CRD's schema that the server does not have.
 pub(crate) fn check(schema: &Value, path: &str) -> Result<(), Refusal> {
