@@ -107,9 +107,9 @@ pub(crate) fn is_header(line: &[u8]) -> bool {
     [format!("// {HEADER}"), format!("# {HEADER}"), json_header()].iter().any(|header| line == header.as_bytes())
 }
 
-/// The first line of an object in JSON.
+/// The first line of an object in JSON, whose fields are schemas.
 fn json_header() -> String {
-    format!("{{\"//\":\"{HEADER}\",")
+    format!("{{\"$comment\":{{\"description\":\"{HEADER}\"}},")
 }
 
 fn is_json(path: &Path) -> bool {

@@ -67,6 +67,8 @@ fn check(name: &str, project: &Path) {
     let mut unused = unused(&folder);
     // This one selects the manager's Kubernetes version.
     unused.remove("k8s_openapi");
+    // The first controller uses it.
+    unused.remove("explorer");
     assert_eq!(unused, BTreeSet::new(), "{name}: dependencies without a use");
     cargo(&folder, &["test", "--quiet"]);
 }
@@ -140,7 +142,7 @@ fn an_unused_dependency_is_found() {
     sandbox.replace("Cargo.toml", "\n[dev-dependencies]\n", "\n[dev-dependencies]\nbase64 = \"0.22\"\n");
     let _building = generated::building();
     let found = unused(&place("unused", sandbox.root()));
-    assert_eq!(found, ["base64", "fnv", "k8s_openapi"].map(str::to_owned).into());
+    assert_eq!(found, ["base64", "explorer", "fnv", "k8s_openapi"].map(str::to_owned).into());
 }
 
 #[test]
@@ -282,6 +284,24 @@ fn memcached_operator() {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("new memcached-operator --sample memcached --skip-git-init {OFFLINE}")).success();
     check("memcached-operator", &sandbox.path("memcached-operator"));
+}
+
+/// Counter-check of the scaffolded `tests/explore_memcached.rs`: the page in docs/explore.md.
+#[test]
+fn a_watch_that_is_forgotten_is_found() {
+    let project = generated::Project::generate("forgotten-watch");
+    let path = project.path("src/controller/memcached.rs");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let changed = text.replacen("        .owns(&context.deployments)\n", "", 1);
+    assert_ne!(changed, text);
+    std::fs::write(&path, changed).unwrap();
+    let _building = generated::building();
+    let output = project.cargo(&["test", "--locked", "--test", "explore_memcached"]).output().unwrap();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stdout);
+    let docs = std::fs::read_to_string(repository().join("docs/explore.md")).unwrap();
+    let page = docs.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert!(said.contains(page), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Counter-check of the scaffolded `tests/crds.rs`.

@@ -400,6 +400,10 @@ fn normalize(value: &mut Value, names: &BTreeMap<String, String>) {
         Value::Array(items) => items.iter_mut().for_each(|item| normalize(item, names)),
         Value::Object(fields) => {
             fields.remove("observedGeneration");
+            // A map by type: each writer appends the conditions that it knows first.
+            if let Some(Value::Array(conditions)) = fields.get_mut("conditions") {
+                conditions.sort_by_key(|condition| condition["type"].to_string());
+            }
             fields.values_mut().for_each(|field| normalize(field, names));
         }
         _ => {}

@@ -37,8 +37,9 @@ const KEYWORDS: &[&str] = &[
     "x-kubernetes-validations",
 ];
 
-/// Formats that need no validation.
-const FORMATS: &[&str] = &["int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "uint"];
+/// Formats that need no validation, and `date-time`.
+const FORMATS: &[&str] =
+    &["date-time", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float", "double", "uint"];
 
 /// Returns an error for the first keyword of a CRD's schema that the server does not have.
 pub(crate) fn check(schema: &Value, path: &str) -> Result<(), Refusal> {
@@ -210,11 +211,22 @@ pub(crate) fn validate(node: &Node, value: &Value, path: &str, root: bool, error
                 let detail = format!("{path} in body should match '{pattern}'");
                 errors.push(FieldError::invalid(path, value, &detail));
             }
+            if rules["format"] == "date-time" && !is_date_time(text) {
+                let detail = format!("{path} in body must be of type date-time: {text:?}");
+                errors.push(FieldError::of_type(path, value, &detail));
+            }
         }
         Value::Array(values) => validate_list(node, values, path, errors),
         Value::Object(map) => validate_map(node, map, path, root, errors),
         _ => {}
     }
+}
+
+/// Returns true for a date and a time with an offset, as [RFC 3339](https://www.rfc-editor.org/rfc/rfc3339#section-5.6)
+/// defines them, except that leap seconds are refused.
+fn is_date_time(text: &str) -> bool {
+    let text = text.to_ascii_uppercase();
+    text.contains('T') && !text.contains(":60") && text.parse::<jiff::Timestamp>().is_ok()
 }
 
 fn validate_list(node: &Node, values: &[Value], path: &str, errors: &mut Vec<FieldError>) {
@@ -286,5 +298,20 @@ pub(crate) fn duplicates(node: &Node, value: &Value, path: &str, errors: &mut Ve
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_date_time;
+
+    #[test]
+    fn a_date_time_has_a_time_and_an_offset() {
+        for text in ["2024-02-29T23:59:59Z", "2024-02-29t00:00:00.123z", "2024-02-29T00:00:00+02:00"] {
+            assert!(is_date_time(text), "{text}");
+        }
+        for text in ["", "now", "2024-02-29", "2023-02-29T00:00:00Z", "2024-02-29T00:00:00", "2024-02-29T24:00:00Z"] {
+            assert!(!is_date_time(text), "{text}");
+        }
     }
 }

@@ -227,11 +227,12 @@ update    src/main.rs
 remove    tests/crds.rs
 update    tests/e2e.rs
 remove    tests/envtest_memcached.rs
+remove    tests/explore_memcached.rs
 remove    tests/memcached.rs
 
 "#]])
         .stderr(str![[r#"
-9 updated, 15 removed
+9 updated, 16 removed
 
 Clusters keep their objects and the CRD. Delete the objects while the old operator runs, since it removes their finalizers, and then the CRD:
   kubectl get memcacheds.cache.example.com --all-namespaces
@@ -257,7 +258,7 @@ warning[still-named]: `src/controller/other.rs` still names `Memcached`
   |                                ^^^^^^^^^
   |
   = help: remove or change this code
-10 updated, 11 removed, 1 unchanged
+10 updated, 12 removed, 1 unchanged
 
 Clusters keep their objects and the CRD. Delete the objects while the old operator runs, since it removes their finalizers, and then the CRD:
   kubectl get memcacheds.cache.example.com --all-namespaces
@@ -355,7 +356,7 @@ fn a_version_that_is_no_longer_stored_goes_with_its_conversion() {
     generate(&sandbox);
     sandbox.run("delete version --version v1 --kind Memcached").code(1);
     sandbox.run("delete version --version v1 --kind Memcached --discard").success().stderr(str![[r#"
-16 updated, 26 removed, 1 unchanged
+16 updated, 27 removed, 1 unchanged
 
 Clusters may store objects in this version; `["v1"]` must not be in:
   kubectl get crd memcacheds.cache.example.com --output jsonpath='{.status.storedVersions}'

@@ -60,31 +60,40 @@ fn each_source_has_its_lines() {
         shown,
         str![[r#"
 ── vendored
-Cargo.toml: members = ["manager"]
+Cargo.toml: members = ["explorer", "manager"]
 Cargo.toml: manager = { package = "memcached-sdk-manager", path = "manager" }
 Cargo.toml: manager = { package = "memcached-sdk-manager", path = "manager", features = ["testing"] }
+Cargo.toml: explorer = { package = "memcached-sdk-explorer", path = "explorer" }
 .dockerignore: !manager/**
+.dockerignore: !explorer/**
+.gitattributes: explorer/** linguist-vendored
 .gitattributes: manager/** linguist-vendored
 Dockerfile: COPY manager manager
+Dockerfile: COPY explorer explorer
 ── registry
 PROJECT: manager: registry
 Cargo.toml: manager = { package = "memcached-sdk-manager", version = "0.1.0" }
 Cargo.toml: manager = { package = "memcached-sdk-manager", version = "0.1.0", features = ["testing"] }
+Cargo.toml: explorer = { package = "memcached-sdk-explorer", version = "0.1.0" }
 ── git=https://example.com/sdk
 PROJECT: manager: git=https://example.com/sdk
 Cargo.toml: manager = { package = "memcached-sdk-manager", git = "https://example.com/sdk" }
 Cargo.toml: manager = { package = "memcached-sdk-manager", git = "https://example.com/sdk", features = ["testing"] }
+Cargo.toml: explorer = { package = "memcached-sdk-explorer", git = "https://example.com/sdk" }
 ── git=https://example.com/sdk#v1
 PROJECT: manager: git=https://example.com/sdk#v1
 Cargo.toml: manager = { package = "memcached-sdk-manager", git = "https://example.com/sdk", rev = "v1" }
 Cargo.toml: manager = { package = "memcached-sdk-manager", git = "https://example.com/sdk", rev = "v1", features = ["testing"] }
+Cargo.toml: explorer = { package = "memcached-sdk-explorer", git = "https://example.com/sdk", rev = "v1" }
 ── path=../runtime
 PROJECT: manager: path=../runtime
 Cargo.toml: manager = { package = "memcached-sdk-manager", path = "../runtime" }
 Cargo.toml: manager = { package = "memcached-sdk-manager", path = "../runtime", features = ["testing"] }
+Cargo.toml: explorer = { package = "memcached-sdk-explorer", path = "../explorer" }
 Dockerfile: COPY --from=runtime . ../runtime
-Makefile: $(CONTAINER_TOOL) build $(if $(BASE_IMAGE),--build-arg BASE_IMAGE=$(BASE_IMAGE)) $(if $(RUNTIME_IMAGE),--build-arg RUNTIME_IMAGE=$(RUNTIME_IMAGE)) --build-context runtime=../runtime -t $(IMG) .
-Makefile: $(CONTAINER_TOOL) buildx build --builder op-builder --push --platform=$(PLATFORMS) $(if $(BASE_IMAGE),--build-arg BASE_IMAGE=$(BASE_IMAGE)) $(if $(RUNTIME_IMAGE),--build-arg RUNTIME_IMAGE=$(RUNTIME_IMAGE)) --build-context runtime=../runtime -t $(IMG) .
+Dockerfile: COPY --from=explorer . ../explorer
+Makefile: $(CONTAINER_TOOL) build $(if $(BASE_IMAGE),--build-arg BASE_IMAGE=$(BASE_IMAGE)) $(if $(RUNTIME_IMAGE),--build-arg RUNTIME_IMAGE=$(RUNTIME_IMAGE)) --build-context runtime=../runtime --build-context explorer=../explorer -t $(IMG) .
+Makefile: $(CONTAINER_TOOL) buildx build --builder op-builder --push --platform=$(PLATFORMS) $(if $(BASE_IMAGE),--build-arg BASE_IMAGE=$(BASE_IMAGE)) $(if $(RUNTIME_IMAGE),--build-arg RUNTIME_IMAGE=$(RUNTIME_IMAGE)) --build-context runtime=../runtime --build-context explorer=../explorer -t $(IMG) .
 
 "#]]
     );
@@ -154,6 +163,10 @@ help: check `--manager path=DIR`: the path is relative to the project
     // The runtime alone is not enough.
     sandbox.file("x/Cargo.toml", "[package]\nname = \"memcached-sdk-manager\"\n");
     let mut edit = sandbox.command("edit --manager path=../x");
-    sandbox.finish("edit", edit.current_dir(sandbox.path("op"))).code(1).stderr(str![[]]);
+    sandbox.finish("edit", edit.current_dir(sandbox.path("op"))).code(1).stderr(str![[r#"
+error: package `memcached-sdk-explorer` not found in `../explorer`
+help: put it beside `../x`: the tests of the project need it
+
+"#]]);
     assert!(files(&sandbox.path("op")) == before);
 }

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The controller under crashes, faults, drift, deletions and changes of the spec. `make explore` runs longer.
+
+use explorer::{ApiServer, Explorer};
+use kube::CustomResourceExt;
+use manager::testing::{object_from_yaml, run_operator};
+use multi_group::api::ship::v1beta1::frigate as api;
+use multi_group::controller::ship::frigate::register;
+use serde_json::json;
+
+const SAMPLE: &str = include_str!("../config/samples/ship_v1beta1_frigate.yaml");
+
+#[test]
+fn every_history_ends_in_the_desired_state() {
+    let server = ApiServer::new();
+    let crd = json!(api::Frigate::crd());
+    server.add_crd(&crd).expect("the server supports the CRD");
+    Explorer::new(&server, |client| run_operator(client, register))
+        .sample(object_from_yaml(SAMPLE))
+        .explore()
+        .assert_clean();
+}
