@@ -61,6 +61,10 @@ pub struct Explorer {
     ignored: Vec<String>,
     oracles: Vec<Oracle>,
     stop_at_finding: bool,
+    /// Resources with the pointers of generated values.
+    generated: Vec<(String, String)>,
+    /// The only oracle whose findings count.
+    wanted: Option<Oracle>,
     roles: Vec<Value>,
     usage: Arc<Usage>,
     invariants: Vec<(String, Invariant)>,
@@ -114,6 +118,8 @@ impl Explorer {
                 Oracle::Overlap,
             ],
             stop_at_finding: false,
+            generated: Vec::new(),
+            wanted: None,
             roles: Vec::new(),
             usage: Arc::default(),
             invariants: Vec::new(),
@@ -186,10 +192,23 @@ impl Explorer {
         self
     }
 
+    /// Excludes a generated value, such as `/data/password` of `secrets`, from comparisons. It must exist, and a new process
+    /// must keep it.
+    #[must_use]
+    pub fn generated(mut self, resource: &str, pointer: &str) -> Self {
+        self.generated.push((resource.to_owned(), pointer.to_owned()));
+        self
+    }
+
     /// Runs the schedules of one oracle only, after those of [`Oracle::Quiet`] and the undisturbed deletion.
+    /// [`Oracle::Permission`], [`Oracle::Invariant`] and [`Oracle::Status`] judge the schedules of all oracles.
     #[must_use]
     pub fn only(mut self, oracle: Oracle) -> Self {
-        self.oracles = vec![oracle];
+        if matches!(oracle, Oracle::Permission | Oracle::Invariant | Oracle::Status) {
+            self.wanted = Some(oracle);
+        } else {
+            self.oracles = vec![oracle];
+        }
         self
     }
 
@@ -264,11 +283,12 @@ impl Explorer {
         report.deterministic = Some(create.log == again.log);
         let idle = self.server.snapshot();
         self.run(&idle, Disturbance::Nothing, Vec::new(), false);
-        let empty = Image::new(&idle, &self.ignored);
-        let kept = Image::new(&settled, &self.ignored);
+        let empty = self.image(&idle);
+        let kept = self.image(&settled);
+        let exact = Image::new(&settled, &self.ignored, &[]);
         let copy = settled.snapshot();
         let keep = self.run(&copy, Disturbance::Nothing, Vec::new(), false);
-        let difference = kept.diff(&Image::new(&copy, &self.ignored));
+        let difference = exact.diff(&Image::new(&copy, &self.ignored, &[]));
         let restless = keep.restless.is_some() || !difference.is_empty();
         self.judge(report, &undisturbed(Phase::Keep), keep, &difference);
         if restless {
@@ -276,7 +296,7 @@ impl Explorer {
         }
         let copy = settled.snapshot();
         let delete = self.run(&copy, Disturbance::Nothing, vec![self.delete()], true);
-        let deleted = Image::new(&copy, &self.ignored);
+        let deleted = self.image(&copy);
         self.judge(report, &undisturbed(Phase::Delete), delete.clone(), &empty.diff(&deleted));
         Ok(Baseline { idle, settled, kept, deleted, create, delete, fresh: RefCell::default() })
     }
@@ -301,7 +321,7 @@ impl Explorer {
         if !outcome.disturbed {
             return None;
         }
-        let end = Image::new(&server, &self.ignored);
+        let end = self.image(&server);
         let difference = match &schedule.event {
             Event::History(_) => match self.fresh(&server, baseline) {
                 Ok(expected) => expected.diff(&end),
@@ -347,7 +367,7 @@ impl Explorer {
             server.add_namespace(NEIGHBOUR);
             alone.add_namespace(NEIGHBOUR);
         }
-        let expected = Image::new(server, &self.ignored);
+        let expected = self.image(server);
         let mut samples = self.samples.clone();
         samples.truncate(if namespace == NEIGHBOUR { samples.len() } else { 1 });
         samples
@@ -370,15 +390,18 @@ impl Explorer {
         let known = baseline.fresh.borrow().get(&key).cloned();
         let image = known.unwrap_or_else(|| {
             let outcome = self.run(&alone, Disturbance::Nothing, vec![create(samples.clone())], false);
-            let image = outcome.restless.map_or_else(|| Ok(Image::new(&alone, &self.ignored)), Err);
+            let image = outcome.restless.map_or_else(|| Ok(self.image(&alone)), Err);
             baseline.fresh.borrow_mut().insert(key, image.clone());
             image
         });
         let image = image.ok()?;
         let outcome = self.run(server, Disturbance::Nothing, acts, false);
-        let end = Image::new(server, &self.ignored);
+        let end = self.image(server);
         let difference = match visit {
-            Visit::Stay => expected.diff(&end.within(&expected)),
+            Visit::Stay => {
+                let own = expected.without(&self.image(&baseline.idle));
+                own.diff(&end.within(&own))
+            }
             Visit::Leave => expected.diff(&end),
             Visit::Outlive => image.diff(&end),
         };
@@ -390,6 +413,10 @@ impl Explorer {
         let (delete, create) = (self.delete(), self.create());
         let act: Act = Arc::new(move |server| delete(server).and_then(|()| create(server)));
         act(&server.snapshot()).is_ok().then_some(act)
+    }
+
+    fn image(&self, server: &ApiServer) -> Image {
+        Image::new(server, &self.ignored, &self.generated)
     }
 
     /// The resources of the samples.
@@ -426,7 +453,7 @@ impl Explorer {
         sample["spec"] = spec;
         let fresh = self.server.snapshot();
         let outcome = self.run(&fresh, Disturbance::Nothing, vec![create(samples)], false);
-        let image = outcome.restless.map_or_else(|| Ok(Image::new(&fresh, &self.ignored)), Err);
+        let image = outcome.restless.map_or_else(|| Ok(self.image(&fresh)), Err);
         baseline.fresh.borrow_mut().insert(key, image.clone());
         image
     }
@@ -446,7 +473,8 @@ impl Explorer {
             (Oracle::Invariant, outcome.broken),
             (Oracle::Status, outcome.status),
         ] {
-            if !difference.is_empty() {
+            let counts = self.wanted.is_none_or(|wanted| oracle == wanted || oracle == Oracle::Quiet);
+            if counts && !difference.is_empty() {
                 let (schedule, writes) = (schedule.to_string(), writes.clone());
                 report.add(Finding { oracle, schedule, difference, writes, repeats: 0 });
             }

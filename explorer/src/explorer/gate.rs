@@ -120,13 +120,13 @@ pub(super) struct GateState {
     expired: Vec<Held>,
     /// The revision of lists from the caches of the API server.
     stale: Option<u64>,
-    /// The revision before each write.
+    /// The revision of the start, and before each write.
     revisions: Vec<u64>,
     wakers: Vec<Waker>,
 }
 
 impl GateState {
-    pub(super) fn new(disturbance: Disturbance, counting: bool, acted: bool) -> Self {
+    pub(super) fn new(disturbance: Disturbance, counting: bool, acted: bool, revision: u64) -> Self {
         Self {
             disturbance,
             counting,
@@ -143,7 +143,7 @@ impl GateState {
             held: None,
             expired: Vec::new(),
             stale: None,
-            revisions: Vec::new(),
+            revisions: vec![revision],
             wakers: Vec::new(),
         }
     }
@@ -240,7 +240,7 @@ impl Gate {
                     let _ = self.pass(&mut state, request);
                 }
                 if let Some(before) = stale {
-                    state.stale = before.checked_sub(1).and_then(|at| state.revisions.get(at).copied());
+                    state.stale = state.revisions.get(before).copied();
                     state.held = Some(Held::new("", false));
                 }
                 None
@@ -304,7 +304,7 @@ fn is_cached_list(request: &Request) -> bool {
     request.method == Method::GET && is_list && first && request.option("resourceVersion") == "0"
 }
 
-/// A list of an older revision, as its first page.
+/// Makes a request for a list of an older revision: its first page.
 fn stale(request: &Request, revision: u64) -> Request {
     let mut request = request.clone();
     request.query.remove("resourceVersion");

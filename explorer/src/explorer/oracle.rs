@@ -328,14 +328,14 @@ impl FromStr for Schedule {
 pub(super) struct Image(BTreeMap<String, Value>);
 
 impl Image {
-    pub(super) fn new(server: &ApiServer, ignored: &[String]) -> Self {
+    pub(super) fn new(server: &ApiServer, ignored: &[String], generated: &[(String, String)]) -> Self {
         let all = server.all();
         let mut names = BTreeMap::new();
-        let mut generated: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for (key, object) in &all {
             let metadata = &object["metadata"];
             if let (Some(name), Some(prefix)) = (metadata["name"].as_str(), metadata["generateName"].as_str()) {
-                let count = generated.entry(prefix).or_default();
+                let count = counts.entry(prefix).or_default();
                 *count += 1;
                 names.insert(name.to_owned(), format!("{prefix}#{count}"));
             }
@@ -357,6 +357,11 @@ impl Image {
                 spec.remove("clusterIP");
                 spec.remove("clusterIPs");
             }
+            for (_, pointer) in generated.iter().filter(|(resource, _)| *resource == key.0) {
+                if let Some(value) = object.pointer_mut(pointer) {
+                    *value = "a generated value".into();
+                }
+            }
             normalize(&mut object, &names);
             let name = names.get(&key.2).unwrap_or(&key.2);
             (format!("{} {}/{name}", key.0, key.1), object)
@@ -368,6 +373,13 @@ impl Image {
     pub(super) fn within(mut self, other: &Self) -> Self {
         self.0.retain(|place, _| other.0.contains_key(place));
         self
+    }
+
+    /// The objects that `other` does not have.
+    pub(super) fn without(&self, other: &Self) -> Self {
+        let mut image = self.clone();
+        image.0.retain(|place, _| !other.0.contains_key(place));
+        image
     }
 
     /// The lines of a diff, without common fields.

@@ -56,7 +56,7 @@ impl Explorer {
     /// Runs the operator until the state settles. The first of `acts` happens once it has started, each other one after the
     /// state has settled. With `late`, requests count from the first one.
     pub(super) fn run(&self, server: &ApiServer, disturbance: Disturbance, acts: Vec<Act>, late: bool) -> Outcome {
-        let start = server.changes();
+        let (start, revision) = (server.changes(), server.revision());
         let server = match self.roles.as_slice() {
             [] => server.clone(),
             roles => server.as_user(permission::USER, roles),
@@ -66,7 +66,7 @@ impl Explorer {
             ignored: Arc::new(self.ignored.clone()),
             usage: self.usage.clone(),
             always: Arc::new(self.always.clone()),
-            shared: Arc::new(Mutex::new(GateState::new(disturbance, !late, acts.is_empty()))),
+            shared: Arc::new(Mutex::new(GateState::new(disturbance, !late, acts.is_empty(), revision))),
             alive: Arc::new(AtomicBool::new(true)),
         };
         if acts.is_empty() {

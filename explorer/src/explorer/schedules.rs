@@ -110,8 +110,7 @@ impl Explorer {
             groups.push(writes.clone().map(|write| Schedule { phase, event: Event::Miss { write } }).collect());
             if baseline.create.log.iter().any(|request| request.cached) {
                 let rewinds = writes.flat_map(|write| {
-                    let mut befores = vec![write, 1];
-                    befores.dedup();
+                    let befores = [write, 0];
                     befores.into_iter().map(move |before| Event::Rewind { write, before })
                 });
                 groups.push(rewinds.map(|event| Schedule { phase, event }).collect());

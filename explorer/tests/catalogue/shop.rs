@@ -1,6 +1,4 @@
-//! The explorer on a small operator: its correct twin is clean, and each planted bug is found by one oracle.
-#![allow(clippy::unwrap_used, reason = "tests may be plain")]
-#![allow(clippy::print_stdout, reason = "the reports are worth reading")]
+//! Shop: ConfigMaps in two namespaces, one of them with a finalizer, and a Deployment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,87 +15,51 @@ use kube::runtime::{Controller, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-/// A mistake in the operator.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Bug {
-    Correct,
-    StatusNeverSettles,
-    RetriesWithoutEnd,
-    SecondStepOnlyAfterFirst,
-    CreateWithoutExists,
-    FinalizerRemovedFirst,
-    FinalizerAddedLate,
-    CleanupNeedsObject,
-    NoOwnerReference,
-    LockNotWatched,
-    ComparesOneField,
-    ApplyWithoutForce,
-    RandomNameAtStart,
-    ConflictSwallowed,
-    ErrorsSwallowed,
-    NeverRemoves,
-}
+use crate::common::{self, Planted};
 
-/// Each bug with the oracle that must find it.
-const BUGS: [(Bug, Oracle); 15] = [
-    (Bug::StatusNeverSettles, Oracle::Quiet),
-    (Bug::RetriesWithoutEnd, Oracle::Quiet),
-    (Bug::RandomNameAtStart, Oracle::Quiet),
-    (Bug::SecondStepOnlyAfterFirst, Oracle::Crash),
-    (Bug::CreateWithoutExists, Oracle::Crash),
-    (Bug::FinalizerRemovedFirst, Oracle::Crash),
-    (Bug::FinalizerAddedLate, Oracle::Deletion),
-    (Bug::CleanupNeedsObject, Oracle::Crash),
-    (Bug::NoOwnerReference, Oracle::Deletion),
-    (Bug::LockNotWatched, Oracle::Drift),
-    (Bug::ComparesOneField, Oracle::Drift),
-    (Bug::ApplyWithoutForce, Oracle::Drift),
-    (Bug::ConflictSwallowed, Oracle::Faults),
-    (Bug::ErrorsSwallowed, Oracle::Faults),
-    (Bug::NeverRemoves, Oracle::History),
-];
+pub const SHOP: Planted = Planted {
+    name: "shop",
+    bugs: &[
+        ("the status never settles", Oracle::Quiet),
+        ("writes every three seconds", Oracle::Quiet),
+        ("new name at each start", Oracle::Quiet),
+        ("second step only after the first", Oracle::Crash),
+        ("creates without AlreadyExists", Oracle::Crash),
+        ("removes the finalizer first", Oracle::Crash),
+        ("adds the finalizer late", Oracle::Deletion),
+        ("cleanup fails without the object", Oracle::Crash),
+        ("no owner reference", Oracle::Deletion),
+        ("does not watch the lock", Oracle::Drift),
+        ("compares one field", Oracle::Drift),
+        ("applies without force", Oracle::Drift),
+        ("swallows a conflict", Oracle::Faults),
+        ("swallows errors", Oracle::Faults),
+        ("never removes a field", Oracle::History),
+    ],
+    explorer,
+};
 
 static STARTS: AtomicUsize = AtomicUsize::new(0);
 
 struct Operator {
     client: Client,
-    bug: Bug,
+    bug: &'static str,
 }
 
 fn shops() -> ApiResource {
-    ApiResource {
-        group: "example.com".to_owned(),
-        version: "v1".to_owned(),
-        api_version: "example.com/v1".to_owned(),
-        kind: "Shop".to_owned(),
-        plural: "shops".to_owned(),
-    }
+    common::kind("Shop", "shops")
 }
 
 fn crd() -> Value {
-    let any = json!({ "type": "integer" });
     let size = json!({ "type": "integer", "minimum": 0, "maximum": 9, "default": 1 });
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": { "name": "shops.example.com" },
-        "spec": {
-            "group": "example.com", "scope": "Namespaced",
-            "names": { "plural": "shops", "singular": "shop", "kind": "Shop", "listKind": "ShopList" },
-            "versions": [{
-                "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
-                "schema": { "openAPIV3Schema": { "type": "object", "properties": {
-                    "spec": { "type": "object", "properties": { "size": size } },
-                    "status": { "type": "object", "properties": { "ready": any, "rounds": any } },
-                } } },
-            }],
-        },
-    })
+    let any = json!({ "type": "integer" });
+    common::crd(&shops(), "Namespaced", json!({ "size": size }), json!({ "ready": any, "rounds": any }))
 }
 
 impl Operator {
     fn params(&self) -> PatchParams {
         let params = PatchParams::apply("shop-operator");
-        if self.bug == Bug::ApplyWithoutForce { params } else { params.force() }
+        if self.bug == "applies without force" { params } else { params.force() }
     }
 
     async fn reconcile(&self, shop: &DynamicObject) -> Result<Action, kube::Error> {
@@ -108,14 +70,15 @@ impl Operator {
         let finalizers = |names: Value| Patch::Merge(json!({ "metadata": { "finalizers": names } }));
         let none = PatchParams::default();
         if shop.metadata.deletion_timestamp.is_some() {
-            if self.bug == Bug::FinalizerRemovedFirst {
+            if self.bug == "removes the finalizer first" {
                 shops.patch(&name, &none, &finalizers(json!([]))).await?;
             }
             match locks.delete(&name, &DeleteParams::default()).await {
-                Err(kube::Error::Api(status)) if status.code == 404 && self.bug != Bug::CleanupNeedsObject => {}
+                Err(kube::Error::Api(status))
+                    if status.code == 404 && self.bug != "cleanup fails without the object" => {}
                 other => drop(other?),
             }
-            if shop.finalizers().is_empty() || self.bug == Bug::FinalizerRemovedFirst {
+            if shop.finalizers().is_empty() || self.bug == "removes the finalizer first" {
                 return Ok(Action::await_change());
             }
             shops.patch(&name, &none, &finalizers(json!([]))).await?;
@@ -125,17 +88,17 @@ impl Operator {
             true => shops.patch(&name, &none, &finalizers(json!(["example.com/lock"]))).await.map(drop),
             false => Ok(()),
         };
-        if self.bug != Bug::FinalizerAddedLate {
+        if self.bug != "adds the finalizer late" {
             add_finalizer().await?;
         }
         let lock =
             json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": { "by": name } });
         locks.patch(&name, &self.params(), &Patch::Apply(&lock)).await?;
-        if self.bug == Bug::NeverRemoves && shop.data["spec"]["size"].as_i64() > Some(3) {
+        if self.bug == "never removes a field" && shop.data["spec"]["size"].as_i64() > Some(3) {
             let big = json!({ "data": { "big": "yes" } });
             locks.patch(&name, &none, &Patch::Merge(big)).await?;
         }
-        if self.bug == Bug::FinalizerAddedLate {
+        if self.bug == "adds the finalizer late" {
             add_finalizer().await?;
         }
 
@@ -143,18 +106,18 @@ impl Operator {
             "apiVersion": "example.com/v1", "kind": "Shop", "name": name, "uid": shop.uid(), "controller": true,
         }]);
         let mut metadata = json!({ "name": name, "ownerReferences": owner });
-        if self.bug == Bug::NoOwnerReference {
+        if self.bug == "no owner reference" {
             metadata = json!({ "name": name });
         }
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
         let map = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "motd": "hello", "size": "3" },
         });
-        if self.bug == Bug::CreateWithoutExists {
+        if self.bug == "creates without AlreadyExists" {
             if shop.data["status"]["ready"].is_null() {
                 maps.create(&PostParams::default(), &serde_json::from_value(map).unwrap()).await?;
             }
-        } else if self.bug == Bug::SecondStepOnlyAfterFirst {
+        } else if self.bug == "second step only after the first" {
             if maps.get_opt(&name).await?.is_some() {
                 return Ok(Action::await_change());
             }
@@ -165,17 +128,17 @@ impl Operator {
         let ready = self.deployment(shop, &owner).await?;
 
         let mut status = json!({ "ready": ready });
-        if self.bug == Bug::StatusNeverSettles {
+        if self.bug == "the status never settles" {
             status["rounds"] = (shop.data["status"]["rounds"].as_i64().unwrap_or_default() + 1).into();
         }
         let status = json!({ "apiVersion": "example.com/v1", "kind": "Shop", "status": status });
         match shops.patch_status(&name, &self.params(), &Patch::Apply(&status)).await {
-            Err(_) if self.bug == Bug::ErrorsSwallowed => {}
-            Err(kube::Error::Api(status)) if status.code == 409 && self.bug == Bug::ConflictSwallowed => {}
+            Err(_) if self.bug == "swallows errors" => {}
+            Err(kube::Error::Api(status)) if status.code == 409 && self.bug == "swallows a conflict" => {}
             other => drop(other?),
         }
         Ok(match self.bug {
-            Bug::RetriesWithoutEnd => Action::requeue(Duration::from_secs(3)),
+            "writes every three seconds" => Action::requeue(Duration::from_secs(3)),
             _ => Action::await_change(),
         })
     }
@@ -200,7 +163,7 @@ impl Operator {
             json!(live.spec.as_ref().unwrap().replicas) == *size && live.metadata.owner_references.is_some()
         };
         let live = match self.bug {
-            Bug::ComparesOneField => deployments.get_opt(&name).await?.filter(is_current),
+            "compares one field" => deployments.get_opt(&name).await?.filter(is_current),
             _ => None,
         };
         let live = match live {
@@ -211,7 +174,7 @@ impl Operator {
     }
 }
 
-async fn operator(client: Client, bug: Bug) {
+async fn operator(client: Client, bug: &'static str) {
     let config = watcher::Config::default;
     let shops: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &shops());
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
@@ -219,7 +182,7 @@ async fn operator(client: Client, bug: Bug) {
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), "default");
     // An object of the operator itself. Without it, the process ends and starts again.
     let name = match bug {
-        Bug::RandomNameAtStart => format!("run-{}", STARTS.fetch_add(1, Ordering::Relaxed)),
+        "new name at each start" => format!("run-{}", STARTS.fetch_add(1, Ordering::Relaxed)),
         _ => "run".to_owned(),
     };
     let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
@@ -229,7 +192,7 @@ async fn operator(client: Client, bug: Bug) {
     let kind = self::shops();
     let mut controller =
         Controller::new_with(shops, config(), kind.clone()).owns(maps, config()).owns(deployments, config());
-    if bug != Bug::LockNotWatched {
+    if bug != "does not watch the lock" {
         controller = controller.watches(locks, config(), move |lock: ConfigMap| {
             [ObjectRef::new_with(&lock.name_any(), kind.clone()).within("default")]
         });
@@ -244,7 +207,7 @@ async fn operator(client: Client, bug: Bug) {
         .await;
 }
 
-fn explorer(bug: Bug) -> Explorer {
+fn explorer(bug: &'static str) -> Explorer {
     let server = ApiServer::new();
     server.add_crd(&crd()).unwrap();
     Explorer::new(&server, move |client| operator(client, bug)).sample(json!({
@@ -253,46 +216,11 @@ fn explorer(bug: Bug) -> Explorer {
 }
 
 #[test]
-fn a_correct_operator_has_no_findings() {
-    let report = explorer(Bug::Correct).budget(Duration::from_secs(60)).explore();
-    println!("{report}");
-    report.assert_clean();
-    assert_eq!(report.deterministic, Some(true));
-    for oracle in [Oracle::Quiet, Oracle::Crash, Oracle::Deletion, Oracle::Drift, Oracle::Faults, Oracle::History] {
-        assert!(report.trials.get(&oracle).is_some_and(|count| *count > 1), "{oracle} has no trials");
-    }
-}
-
-#[test]
-fn each_bug_is_found_by_its_oracle() {
-    let mut wrong = Vec::new();
-    for (bug, oracle) in BUGS {
-        let explorer = explorer(bug).patience(Duration::from_secs(120)).budget(Duration::from_secs(120));
-        let report = explorer.only(oracle).stop_at_finding().explore();
-        println!("{bug:?}\n{report}\n");
-        match report.findings.iter().find(|finding| finding.oracle == oracle) {
-            None => wrong.push(format!("{bug:?}: not found by {oracle}")),
-            Some(finding) => {
-                // The page replays the bug, and not on the correct twin.
-                let page = self::explorer(bug).replay(&finding.schedule).expect_err(&finding.schedule);
-                if !page.contains(&format!("Schedule\n  {}\n", finding.schedule)) {
-                    wrong.push(format!("{bug:?}: the replay of {} shows\n{page}", finding.schedule));
-                }
-                if let Err(page) = self::explorer(Bug::Correct).replay(&finding.schedule) {
-                    wrong.push(format!("{bug:?}: the correct operator fails\n{page}"));
-                }
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
 fn a_schedule_without_its_request_is_an_error() {
     for schedule in
         ["create: die after write 99", "create: answer 500 to request 999", "keep: delete configmaps default/x"]
     {
-        let error = explorer(Bug::Correct).replay(schedule).unwrap_err();
+        let error = explorer("").replay(schedule).unwrap_err();
         assert_eq!(error, format!("`{schedule}` has no effect: its request or object does not exist"));
     }
 }
