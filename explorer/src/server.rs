@@ -257,7 +257,8 @@ impl ApiServer {
         let request = Request { method, path, query, content_type, user_agent: manager.to_owned(), body };
         match handle(&self.store, None, &request) {
             Answer::Document(status, document) if !status.is_success() => {
-                Err(format!("{} {}: {}", request.method, request.path, document["message"]))
+                let message = document["message"].as_str().unwrap_or_default();
+                Err(format!("{} {}: {message}", request.method, request.path))
             }
             _ => Ok(()),
         }

@@ -304,6 +304,55 @@ fn a_watch_that_is_forgotten_is_found() {
     assert!(said.contains(page), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
+#[test]
+fn render_shows_the_effect_of_a_spec() {
+    let project = generated::Project::generate("render");
+    let sample = std::fs::read_to_string(project.path("config/samples/cache_v1alpha1_memcached.yaml")).unwrap();
+    for (name, size) in [("old", "size: 3"), ("new", "size: 5"), ("invalid", "size: -1")] {
+        std::fs::write(project.path(&format!("{name}.yaml")), sample.replacen("size: 3", size, 1)).unwrap();
+    }
+    std::fs::write(project.path("map.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: colors\n").unwrap();
+    let _building = generated::building();
+    let render = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_memcached-sdk"));
+        command
+            .arg("render")
+            .args(arguments)
+            .current_dir(project.path(""))
+            .env("CARGO_TARGET_DIR", generated::target());
+        let output = command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only").output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        let error: Vec<&str> = error.lines().skip_while(|line| !line.starts_with("error: ")).collect();
+        (String::from_utf8_lossy(&output.stdout).into_owned(), error.join("\n"))
+    };
+    let objects = render(&["old.yaml"]);
+    let names: Vec<&str> =
+        objects.0.lines().filter(|line| line.starts_with("kind: ") || line.starts_with("  name: ")).collect();
+    assert_eq!(names, ["kind: Deployment", "  name: memcached-sample", "kind: Service", "  name: memcached-sample"]);
+    let diff = "\
+--- old.yaml
++++ new.yaml
+@@ -15,7 +15,7 @@
+     name: memcached-sample
+ spec:
+   progressDeadlineSeconds: 600
+-  replicas: 3
++  replicas: 5
+   revisionHistoryLimit: 10
+   selector:
+     matchLabels:
+";
+    assert_eq!(render(&["new.yaml", "--diff", "old.yaml"]), (diff.to_owned(), String::new()));
+    assert_eq!(render(&["new.yaml", "--diff", "new.yaml"]), (String::new(), String::new()));
+    let refused = "error: cannot render cache.example.com/v1alpha1 Memcached memcached-sample: \
+        Memcached.cache.example.com \"memcached-sample\" is invalid: spec.size: Invalid value: -1: \
+        spec.size in body should be greater than or equal to 0";
+    assert_eq!(render(&["invalid.yaml"]), (String::new(), refused.to_owned()));
+    let unknown = "error: no test in `tests/explore_*.rs` has a sample of the kind `ConfigMap`\n\
+        help: run the command in a project with a controller for the kind; `create api` scaffolds such a test";
+    assert_eq!(render(&["map.yaml"]), (String::new(), unknown.to_owned()));
+}
+
 /// Counter-check of the scaffolded `tests/crds.rs`.
 #[test]
 fn a_changed_byte_of_a_crd_is_found() {
