@@ -248,7 +248,9 @@ fn files_of_tests_have_names_of_crates() {
             "envtest_example_org_cache_warmer.rs",
             "envtest_example_org_memcached.rs",
             "example_org_cache_warmer.rs",
-            "example_org_memcached.rs"
+            "example_org_memcached.rs",
+            "explore_example_org_cache_warmer.rs",
+            "explore_example_org_memcached.rs"
         ]
     );
     assert_eq!(
@@ -268,6 +270,9 @@ fn files_of_tests_have_names_of_crates() {
             "envtest_crds_controller.rs",
             "envtest_e2e_controller.rs",
             "envtest_type_.rs",
+            "explore_crds_controller.rs",
+            "explore_e2e_controller.rs",
+            "explore_type_.rs",
             "type_.rs"
         ]
     );
@@ -286,8 +291,9 @@ fn every_dependency_is_used() {
             files.iter().any(|(path, text)| code(path) && text.contains(&name))
         };
         let manifest: toml_edit::DocumentMut = sandbox.read("Cargo.toml").parse().unwrap();
-        // `k8s-openapi` selects the manager's Kubernetes version; kube's derive expands to `serde_json`.
-        let others = ["k8s-openapi", "serde_json"];
+        // `k8s-openapi` selects the manager's Kubernetes version; kube's derive expands to `serde_json`. The first controller
+        // of a kind of the project uses `explorer`.
+        let others = ["explorer", "k8s-openapi", "serde_json"];
         for (table, folders) in [("dependencies", &["src/"][..]), ("dev-dependencies", &["src/", "tests/"])] {
             for (name, _) in manifest.get(table).and_then(toml_edit::Item::as_table).into_iter().flatten() {
                 assert!(others.contains(&name) || used(name, folders), "`{name}` is in [{table}] after `{create}`");

@@ -291,7 +291,7 @@ warning[old-name]: `tests/mine.rs` still has `Memcached` in line 7
   |                                    ^^^^^^^^^
   |
   = help: change these lines if they mean what you have renamed
-11 created, 12 updated, 11 removed
+12 created, 12 updated, 12 removed
 
 Clusters keep the objects of `memcacheds.cache.example.com`, which the renamed operator does not read. In each of them, while the old operator runs:
   kubectl get memcacheds.cache.example.com --all-namespaces --output yaml > old.yaml
