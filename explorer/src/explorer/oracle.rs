@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::server::ApiServer;
 use crate::store::Key;
 
+/// The start of the generated name of a volume in each Pod.
+const TOKEN_VOLUME: &str = "kube-api-access-";
+
 /// A property that runs of an operator must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Oracle {
@@ -405,6 +408,8 @@ fn normalize(value: &mut Value, names: &BTreeMap<String, String>) {
         Value::String(text) => {
             if let Some(name) = names.get(text) {
                 text.clone_from(name);
+            } else if text.starts_with(TOKEN_VOLUME) {
+                TOKEN_VOLUME.clone_into(text);
             } else if text.len() >= 20 && text.parse::<jiff::Timestamp>().is_ok() {
                 "a time".clone_into(text);
             }
