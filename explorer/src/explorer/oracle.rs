@@ -19,7 +19,7 @@ pub enum Oracle {
     Quiet,
     /// The end is the same after a crash before or after each write.
     Crash,
-    /// After a deletion at any time, nothing of the operator stays.
+    /// After a deletion at any time, nothing of the operator stays. After a new creation, the end is the same.
     Deletion,
     /// Each owned field and object is repaired.
     Drift,
@@ -47,7 +47,7 @@ impl Oracle {
         match self {
             Self::Quiet => "the state does not settle",
             Self::Crash => "a crash leaves another state",
-            Self::Deletion => "objects stay after the deletion",
+            Self::Deletion => "the deletion of the samples leaves another state",
             Self::Drift => "a change by another client is not repaired",
             Self::Faults => "a failed request leaves another state",
             Self::History => "changes of the spec leave another state than a new object with the spec",

@@ -32,6 +32,7 @@ pub(crate) const VAULT: Planted = Planted {
         ("observes the first generation only", Oracle::Status),
         ("writes a reason with spaces", Oracle::Status),
         ("has no rule for a rare deletion", Oracle::Permission),
+        ("has no rule to create what it applies", Oracle::Permission),
     ],
     explorer,
 };
@@ -171,10 +172,12 @@ fn role(bug: &str) -> Value {
     let rule = |group: &str, resources: &[&str], verbs: &[&str]| json!({ "apiGroups": [group], "resources": resources, "verbs": verbs });
     let mut maps = vec!["get", "list", "watch", "create", "patch", "delete"];
     maps.truncate(if bug == "has no rule for a rare deletion" { 5 } else { 6 });
+    let mut secrets = vec!["get", "list", "watch", "patch", "create"];
+    secrets.truncate(if bug == "has no rule to create what it applies" { 4 } else { 5 });
     json!({
         "kind": "ClusterRole", "metadata": { "name": "vault" },
         "rules": [
-            rule("", &["secrets"], &["get", "list", "watch", "create", "patch"]),
+            rule("", &["secrets"], &secrets),
             rule("", &["configmaps"], &maps),
             rule("example.com", &["vaults"], &["get", "list", "watch", "update"]),
             rule("example.com", &["vaults/status"], &["patch", "update"]),
