@@ -463,6 +463,11 @@ impl Explorer {
         *report.trials.entry(schedule.oracle()).or_default() += 1;
         report.unsupported.extend(outcome.unsupported);
         let difference = outcome.restless.map_or_else(|| difference.to_vec(), |reason| vec![reason]);
+        let mut status = outcome.status;
+        // With an old cache or two processes, a correct operator cannot know the earlier time.
+        if !matches!(schedule.oracle(), Oracle::Stale | Oracle::Overlap) {
+            status.extend(outcome.bumped);
+        }
         let writes = outcome.log.into_iter().filter(|request| request.write).map(|request| request.text);
         let writes: Vec<String> = writes.collect();
         // A forbidden request explains all other differences.
@@ -471,7 +476,7 @@ impl Explorer {
             (Oracle::Permission, outcome.forbidden),
             (schedule.oracle(), of_oracle),
             (Oracle::Invariant, outcome.broken),
-            (Oracle::Status, outcome.status),
+            (Oracle::Status, status),
         ] {
             let counts = self.wanted.is_none_or(|wanted| oracle == wanted || oracle == Oracle::Quiet);
             if counts && !difference.is_empty() {

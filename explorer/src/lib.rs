@@ -8,7 +8,7 @@
 //! and the time changes only by [`ApiServer::advance`]. [`ApiServer::snapshot`] copies a server.
 //!
 //! [`Explorer`] runs an operator on such servers: it crashes it at each write, fails each request, changes and deletes its
-//! objects, and compares the ends.
+//! objects, delays its events, starts it twice, and compares the ends.
 //!
 //! ```
 //! use explorer::ApiServer;

@@ -280,6 +280,14 @@ impl Gate {
             Ok(StatusCode::FORBIDDEN) if !self.usage.permits(request) => {
                 state.forbidden.insert(Usage::describe(request));
             }
+            // An apply that creates an object needs the verb `create` too.
+            Ok(StatusCode::CREATED) if request.method == Method::PATCH => {
+                let create = Request { method: Method::POST, ..request.clone() };
+                self.usage.record(&create);
+                if !self.usage.permits(&create) {
+                    state.forbidden.insert(Usage::describe(&create));
+                }
+            }
             _ => {}
         }
         if is_write(request) {

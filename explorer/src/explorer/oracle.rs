@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::server::ApiServer;
 use crate::store::Key;
 
+/// The start of the generated name of a volume in each Pod.
+const TOKEN_VOLUME: &str = "kube-api-access-";
+
 /// A property that runs of an operator must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Oracle {
@@ -16,7 +19,7 @@ pub enum Oracle {
     Quiet,
     /// The end is the same after a crash before or after each write.
     Crash,
-    /// After a deletion at any time, nothing of the operator stays.
+    /// After a deletion at any time, nothing of the operator stays. After a new creation, the end is the same.
     Deletion,
     /// Each owned field and object is repaired.
     Drift,
@@ -44,7 +47,7 @@ impl Oracle {
         match self {
             Self::Quiet => "the state does not settle",
             Self::Crash => "a crash leaves another state",
-            Self::Deletion => "objects stay after the deletion",
+            Self::Deletion => "the deletion of the samples leaves another state",
             Self::Drift => "a change by another client is not repaired",
             Self::Faults => "a failed request leaves another state",
             Self::History => "changes of the spec leave another state than a new object with the spec",
@@ -405,6 +408,8 @@ fn normalize(value: &mut Value, names: &BTreeMap<String, String>) {
         Value::String(text) => {
             if let Some(name) = names.get(text) {
                 text.clone_from(name);
+            } else if text.starts_with(TOKEN_VOLUME) {
+                TOKEN_VOLUME.clone_into(text);
             } else if text.len() >= 20 && text.parse::<jiff::Timestamp>().is_ok() {
                 "a time".clone_into(text);
             }

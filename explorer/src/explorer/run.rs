@@ -18,8 +18,10 @@ use crate::server::ApiServer;
 pub(super) const STORM: usize = 500;
 /// The longest step of the clock.
 const STEP: u64 = 16;
-/// Virtual seconds until a state that still changes is a finding.
-const LIMIT: u64 = 1800;
+/// A state that still changes after this multiple of the patience is a finding.
+const LIMIT: u64 = 3;
+/// A state that has changed in so many steps of the clock is a finding.
+const CHURN: usize = 120;
 /// Processes that may end by themselves in a run.
 const RESTARTS: usize = 5;
 
@@ -42,6 +44,8 @@ pub(super) struct Outcome {
     pub(super) broken: Vec<String>,
     /// Violations of the conventions of a status.
     pub(super) status: Vec<String>,
+    /// Conditions with another time and the same status.
+    pub(super) bumped: Vec<String>,
 }
 
 /// The reason why a process or its run has ended.
@@ -90,10 +94,11 @@ impl Explorer {
             let mut state = gate.state();
             (state.dead, state.burst, state.second) = (false, 0, false);
         };
-        let mut status = Vec::new();
+        let (mut status, mut bumped) = (Vec::new(), Vec::new());
         if restless.is_none() {
             gate.state().broken.extend(broken(&gate.server, &self.invariants));
-            status = status::violations(&gate.server, &self.kinds(), start);
+            status = status::violations(&gate.server, &self.kinds());
+            bumped = status::bumps(&gate.server, &self.kinds(), start);
         }
         let state = gate.state();
         let mut unsupported = state.unsupported.clone();
@@ -110,6 +115,7 @@ impl Explorer {
             forbidden: state.forbidden.iter().cloned().collect(),
             broken,
             status,
+            bumped,
         }
     }
 
@@ -159,6 +165,8 @@ impl Explorer {
         let (mut steps, mut busy) = (0, 0);
         let (mut changes, mut writes) = (server.changes(), gate.state().writes);
         let mut seen = 0;
+        // Steps with changes.
+        let mut churn = 0;
         loop {
             let step = if *starting { 1 } else { u64::clamp(quiet, 1, STEP) };
             tokio::time::sleep(Duration::from_secs(step)).await;
@@ -191,7 +199,7 @@ impl Explorer {
                 if let Some(Err(problem)) = acts.pop_front().map(|act| act(server)) {
                     gate.state().problem = Some(problem);
                 }
-                (elapsed, quiet, steps, busy) = (0, 0, 0, 0);
+                (elapsed, quiet, steps, busy, churn) = (0, 0, 0, 0, 0);
                 continue;
             }
             // The environment only reacts to changes.
@@ -208,13 +216,14 @@ impl Explorer {
                 quiet += step;
             } else {
                 (quiet, steps, busy) = (0, 0, 0);
+                churn += 1;
             }
             if quiet >= patience && acts.is_empty() {
                 let many = steps > 8 && busy * 2 > steps;
                 let reason = || format!("writes in {busy} of {steps} steps of {STEP} s, although nothing changes");
                 return if many { Stop::Restless(reason()) } else { Stop::Settled };
             }
-            if elapsed >= LIMIT.max(2 * patience) {
+            if elapsed >= LIMIT * patience || churn >= CHURN {
                 let last = changed.into_iter().next_back().unwrap_or_default();
                 return Stop::Restless(format!(
                     "objects still change after {elapsed} s of virtual time, such as {last}"

@@ -54,9 +54,9 @@ impl Explorer {
             Oracle::Faults => {
                 // One fault for all requests, then the next one: a small budget sees each request.
                 let faults = [
+                    (Fault::Code(409), true),
                     (Fault::Code(500), false),
                     (Fault::DropAfter, true),
-                    (Fault::Code(409), true),
                     (Fault::DropBefore, false),
                     (Fault::Timeout, true),
                     (Fault::Code(429), false),

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::server::ApiServer;
 
-/// The violations in the settled objects of `resources`, and in their changes after the first `start` changes.
-pub(super) fn violations(server: &ApiServer, resources: &BTreeSet<String>, start: usize) -> Vec<String> {
+/// The violations in the settled objects of `resources`.
+pub(super) fn violations(server: &ApiServer, resources: &BTreeSet<String>) -> Vec<String> {
     let mut found = BTreeSet::new();
     for resource in resources {
         for object in server.objects(resource) {
@@ -19,6 +19,12 @@ pub(super) fn violations(server: &ApiServer, resources: &BTreeSet<String>, start
             found.extend(reasons.into_iter().map(|reason| format!("+ {place}: {reason}")));
         }
     }
+    found.into_iter().collect()
+}
+
+/// The conditions of `resources` whose time changes without their status, after the first `start` changes.
+pub(super) fn bumps(server: &ApiServer, resources: &BTreeSet<String>, start: usize) -> Vec<String> {
+    let mut found = BTreeSet::new();
     for change in server.history(start) {
         if let (Some(before), true, false) = (&change.before, resources.contains(&change.key.0), change.deleted) {
             for kind in bumped(before, &change.after) {

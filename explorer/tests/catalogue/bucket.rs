@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::common::{Operator, Planted, apply, crd, delete, kind, merge, server};
 
-pub const BUCKET: Planted = Planted {
+pub(crate) const BUCKET: Planted = Planted {
     name: "bucket",
     bugs: &[
         ("records the external identity after the call", Oracle::Crash),

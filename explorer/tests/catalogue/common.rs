@@ -13,26 +13,26 @@ use kube::{Api, Client, Resource, ResourceExt as _};
 use serde_json::{Value, json};
 
 /// An operator with its planted bugs.
-pub struct Planted {
-    pub name: &'static str,
+pub(crate) struct Planted {
+    pub(crate) name: &'static str,
     /// Each bug with the oracle that must find it.
-    pub bugs: &'static [(&'static str, Oracle)],
+    pub(crate) bugs: &'static [(&'static str, Oracle)],
     /// The explorer of the operator with a bug. An empty name is the correct operator.
-    pub explorer: fn(&'static str) -> Explorer,
+    pub(crate) explorer: fn(&'static str) -> Explorer,
 }
 
 /// A bug that an oracle has found.
-pub struct Found {
-    pub operator: &'static str,
-    pub bug: &'static str,
-    pub oracle: Oracle,
-    pub schedule: String,
-    pub time: Duration,
+pub(crate) struct Found {
+    pub(crate) operator: &'static str,
+    pub(crate) bug: &'static str,
+    pub(crate) oracle: Oracle,
+    pub(crate) schedule: String,
+    pub(crate) time: Duration,
 }
 
 impl Planted {
     /// Explores the operator with each bug. Each finding must not be there in the correct operator.
-    pub fn find(&self) -> (Vec<Found>, Vec<String>) {
+    pub(crate) fn find(&self) -> (Vec<Found>, Vec<String>) {
         let (mut found, mut wrong) = (Vec::new(), Vec::new());
         for &(bug, oracle) in self.bugs {
             let explorer = (self.explorer)(bug).patience(Duration::from_secs(120)).budget(Duration::from_secs(5));
@@ -59,13 +59,13 @@ impl Planted {
     }
 
     /// Asserts that each bug is found.
-    pub fn assert_found(&self) {
+    pub(crate) fn assert_found(&self) {
         let (_, wrong) = self.find();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
     /// Asserts that the correct operator has no findings. Returns the number of runs of each oracle.
-    pub fn assert_clean(&self) -> BTreeMap<Oracle, usize> {
+    pub(crate) fn assert_clean(&self) -> BTreeMap<Oracle, usize> {
         let report = (self.explorer)("").budget(Duration::from_secs(6)).explore();
         println!("{}: {report}", self.name);
         report.assert_clean();
@@ -75,17 +75,17 @@ impl Planted {
 }
 
 /// The context of a small operator.
-pub struct Operator {
-    pub client: Client,
-    pub bug: &'static str,
+pub(crate) struct Operator {
+    pub(crate) client: Client,
+    pub(crate) bug: &'static str,
 }
 
 impl Operator {
-    pub fn has(&self, bug: &str) -> bool {
+    pub(crate) fn has(&self, bug: &str) -> bool {
         self.bug == bug
     }
 
-    pub fn api<K>(&self, namespace: &str) -> Api<K>
+    pub(crate) fn api<K>(&self, namespace: &str) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
     {
@@ -94,7 +94,7 @@ impl Operator {
 }
 
 /// Applies an object with force.
-pub async fn apply<K>(api: &Api<K>, object: Value) -> Result<K, kube::Error>
+pub(crate) async fn apply<K>(api: &Api<K>, object: Value) -> Result<K, kube::Error>
 where
     K: Clone + std::fmt::Debug + DeserializeOwned + Serialize,
 {
@@ -103,7 +103,7 @@ where
 }
 
 /// Patches an object with a merge patch.
-pub async fn merge<K>(api: &Api<K>, name: &str, patch: Value) -> Result<K, kube::Error>
+pub(crate) async fn merge<K>(api: &Api<K>, name: &str, patch: Value) -> Result<K, kube::Error>
 where
     K: Clone + std::fmt::Debug + DeserializeOwned,
 {
@@ -111,7 +111,7 @@ where
 }
 
 /// Deletes an object that may be gone.
-pub async fn delete<K>(api: &Api<K>, name: &str) -> Result<(), kube::Error>
+pub(crate) async fn delete<K>(api: &Api<K>, name: &str) -> Result<(), kube::Error>
 where
     K: Clone + std::fmt::Debug + DeserializeOwned,
 {
@@ -122,7 +122,7 @@ where
 }
 
 /// A kind of the group `example.com`.
-pub fn kind(kind: &str, plural: &str) -> ApiResource {
+pub(crate) fn kind(kind: &str, plural: &str) -> ApiResource {
     ApiResource {
         group: "example.com".to_owned(),
         version: "v1".to_owned(),
@@ -132,7 +132,7 @@ pub fn kind(kind: &str, plural: &str) -> ApiResource {
     }
 }
 
-pub fn crd(resource: &ApiResource, scope: &str, spec: Value, status: Value) -> Value {
+pub(crate) fn crd(resource: &ApiResource, scope: &str, spec: Value, status: Value) -> Value {
     let (kind, plural) = (&resource.kind, &resource.plural);
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -152,7 +152,7 @@ pub fn crd(resource: &ApiResource, scope: &str, spec: Value, status: Value) -> V
 }
 
 /// A server with the kind of a CRD.
-pub fn server(crds: &[Value]) -> ApiServer {
+pub(crate) fn server(crds: &[Value]) -> ApiServer {
     let server = ApiServer::new();
     for crd in crds {
         server.add_crd(crd).unwrap();
@@ -161,7 +161,7 @@ pub fn server(crds: &[Value]) -> ApiServer {
 }
 
 /// The owner references of the objects of `owner`.
-pub fn owners(owner: &DynamicObject) -> Value {
+pub(crate) fn owners(owner: &DynamicObject) -> Value {
     let types = owner.types.clone().unwrap();
     json!([{
         "apiVersion": types.api_version, "kind": types.kind, "name": owner.name_any(), "uid": owner.uid(), "controller": true,
@@ -169,13 +169,13 @@ pub fn owners(owner: &DynamicObject) -> Value {
 }
 
 /// A number that no other call in this process returns.
-pub fn unique() -> u64 {
+pub(crate) fn unique() -> u64 {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     COUNT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// A time that differs in each call.
-pub fn now() -> String {
+pub(crate) fn now() -> String {
     let count = unique();
     format!(
         "2030-01-{:02}T{:02}:{:02}:{:02}Z",
@@ -187,6 +187,6 @@ pub fn now() -> String {
 }
 
 /// Texts in an order that differs between equal sets.
-pub fn in_hash_order(texts: impl Iterator<Item = String>) -> Vec<String> {
+pub(crate) fn in_hash_order(texts: impl Iterator<Item = String>) -> Vec<String> {
     texts.collect::<std::collections::HashSet<_>>().into_iter().collect()
 }

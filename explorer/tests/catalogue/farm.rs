@@ -13,13 +13,12 @@ use kube::runtime::{Controller, WatchStreamExt as _, reflector, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-use crate::common::{Operator, Planted, apply, crd, delete, in_hash_order, kind, owners, server};
+use crate::common::{Operator, Planted, apply, crd, delete, kind, owners, server};
 
-pub const FARM: Planted = Planted {
+pub(crate) const FARM: Planted = Planted {
     name: "farm",
     bugs: &[
         ("acts before its cache is filled", Oracle::Quiet),
-        ("writes names in the order of a hash set", Oracle::Quiet),
         ("creates what its status does not count", Oracle::Crash),
         ("does not watch pods", Oracle::Drift),
         ("does not try again after an error", Oracle::Faults),
@@ -31,7 +30,6 @@ pub const FARM: Planted = Planted {
         ("trusts the first list from a cache", Oracle::Stale),
         ("counts the pods of all farms", Oracle::Neighbours),
         ("counts the pods of all namespaces", Oracle::Neighbours),
-        ("deletes pods by a prefix of their names", Oracle::Neighbours),
         ("creates one pod too many for a moment", Oracle::Invariant),
     ],
     explorer,
@@ -80,7 +78,10 @@ impl Farms {
         if !has("sets the port at the creation only") || services.get_opt(&name).await?.is_none() {
             apply(&services, service).await?;
         }
-        self.status(farm, &namespace).await
+        if !self.generates_names() {
+            self.status(farm, &namespace).await?;
+        }
+        Ok(Action::await_change())
     }
 
     /// Pods with numbers.
@@ -104,11 +105,9 @@ impl Farms {
             return Ok(());
         }
         let wanted: Vec<String> = (0..wanted).map(|at| format!("{name}-{at}")).collect();
-        let by_prefix = has("deletes pods by a prefix of their names");
-        let selector = if by_prefix { "app=farm".to_owned() } else { format!("farm={name}") };
+        let selector = format!("farm={name}");
         for pod in pods.list(&ListParams::default().labels(&selector)).await? {
-            let is_ours = !by_prefix || pod.name_any().starts_with(&format!("{name}-"));
-            if is_ours && !wanted.contains(&pod.name_any()) {
+            if !wanted.contains(&pod.name_any()) {
                 delete(&pods, &pod.name_any()).await?;
             }
         }
@@ -139,7 +138,7 @@ impl Farms {
         Ok(())
     }
 
-    async fn status(&self, farm: &DynamicObject, namespace: &str) -> Result<Action, kube::Error> {
+    async fn status(&self, farm: &DynamicObject, namespace: &str) -> Result<(), kube::Error> {
         let has = |bug| self.operator.has(bug);
         let name = farm.name_any();
         let mut pods: Api<Pod> = self.operator.api(namespace);
@@ -149,19 +148,13 @@ impl Farms {
         let selector = if has("counts the pods of all farms") { "app=farm".to_owned() } else { format!("farm={name}") };
         let pods = pods.list(&ListParams::default().labels(&selector)).await?;
         let count = pods.items.len();
-        let names = pods.into_iter().map(|pod| pod.name_any());
-        let names =
-            if has("writes names in the order of a hash set") { in_hash_order(names) } else { Vec::from_iter(names) };
-        let mut status = json!({ "pods": count });
-        if !self.generates_names() {
-            status["names"] = names.into();
-        }
+        let names: Vec<String> = pods.into_iter().map(|pod| pod.name_any()).collect();
+        let status = json!({ "pods": count, "names": names });
         let farms: Api<DynamicObject> =
             Api::namespaced_with(self.operator.client.clone(), namespace, &kind("Farm", "farms"));
         let status = json!({ "apiVersion": "example.com/v1", "kind": "Farm", "metadata": {}, "status": status });
         let params = kube::api::PatchParams::apply("operator").force();
-        farms.patch_status(&name, &params, &kube::api::Patch::Apply(status)).await?;
-        Ok(Action::await_change())
+        farms.patch_status(&name, &params, &kube::api::Patch::Apply(status)).await.map(drop)
     }
 }
 

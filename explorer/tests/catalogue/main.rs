@@ -25,9 +25,8 @@ const OPERATORS: [&Planted; 5] = [&shop::SHOP, &vault::VAULT, &farm::FARM, &buck
 const INTRODUCTION: &str = "\
 # Catalogue of planted bugs
 
-This page lists bugs of small operators that the explorer finds. Use it to see the oracle that finds a kind of bug. The
-[operators](https://github.com/memcached-sdk/memcached-sdk/tree/main/explorer/tests/catalogue) are tests of the explorer.
-The schedule and the time are those of one run.
+This page lists bugs of small operators that the explorer finds. Use it to see the oracle that finds a kind of bug. The operators
+are in `explorer/tests/catalogue`. The schedule and the time are those of one run.
 
 | Operator | Bug | Oracle | Schedule | Time |
 |---|---|---|---|---|

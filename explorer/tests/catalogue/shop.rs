@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::common::{self, Planted};
 
-pub const SHOP: Planted = Planted {
+pub(crate) const SHOP: Planted = Planted {
     name: "shop",
     bugs: &[
         ("the status never settles", Oracle::Quiet),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Operator, Planted, apply, crd, delete, kind, merge, owners, server};
 
-pub const TEAM: Planted = Planted {
+pub(crate) const TEAM: Planted = Planted {
     name: "team",
     bugs: &[
         ("writes every ten seconds", Oracle::Quiet),
@@ -22,7 +22,6 @@ pub const TEAM: Planted = Planted {
         ("adds members and never removes them", Oracle::History),
         ("second child without an owner", Oracle::Deletion),
         ("leaves its key in the shared map", Oracle::Deletion),
-        ("cleans up only what is ready", Oracle::Deletion),
         ("does not watch one of the namespaces", Oracle::Drift),
         ("cuts the names of children", Oracle::Neighbours),
         ("replaces the fields of others", Oracle::Invariant),
@@ -40,8 +39,7 @@ async fn reconcile(operator: &Operator, team: &DynamicObject) -> Result<Action, 
     let teams: Api<DynamicObject> = Api::all_with(operator.client.clone(), &kind("Team", "teams"));
     let shared: Api<ConfigMap> = operator.api("kube-system");
     if team.metadata.deletion_timestamp.is_some() {
-        let is_ready = !team.data["status"]["members"].is_null();
-        if !has("leaves its key in the shared map") && (is_ready || !has("cleans up only what is ready")) {
+        if !has("leaves its key in the shared map") {
             merge(&shared, "shared", json!({ "data": { &name: null } })).await?;
         }
         if !team.finalizers().is_empty() {
@@ -132,10 +130,9 @@ fn explorer(bug: &'static str) -> Explorer {
     });
     let server = server(&[crd(&kind("Team", "teams"), "Cluster", spec, json!({ "members": { "type": "integer" } }))]);
     // Objects of others that are there before the operator.
-    let setup = Client::new(server.service(), "default");
-    let maps: Api<ConfigMap> = Api::namespaced(setup, "kube-system");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
+        let maps: Api<ConfigMap> = Api::namespaced(Client::new(server.service(), "default"), "kube-system");
         for (name, labels) in [("shared", json!({})), ("foreign", json!({ "app": "team" }))] {
             let map = json!({ "metadata": { "name": name, "labels": labels }, "data": { "other": "stays" } });
             let params = kube::api::PostParams { field_manager: Some("author".to_owned()), ..Default::default() };

@@ -8,24 +8,22 @@ use explorer::{Explorer, Oracle};
 use futures::StreamExt as _;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::api::{DynamicObject, PostParams};
+use kube::api::DynamicObject;
 use kube::runtime::controller::Action;
 use kube::runtime::{Controller, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-use crate::common::{
-    self, Operator, Planted, apply, crd, delete, in_hash_order, kind, merge, now, owners, server, unique,
-};
+use crate::common::{Operator, Planted, apply, crd, delete, in_hash_order, kind, merge, now, owners, server, unique};
 
-pub const VAULT: Planted = Planted {
+pub(crate) const VAULT: Planted = Planted {
     name: "vault",
     bugs: &[
         ("generates the password at each start", Oracle::Quiet),
         ("generates the password in each reconcile", Oracle::Quiet),
         ("joins users in the order of a hash set", Oracle::Quiet),
         ("owner reference with a wrong UID", Oracle::Quiet),
-        ("writes the time of its start", Oracle::Quiet),
+        ("writes the number of its start", Oracle::Quiet),
         ("requeues at once", Oracle::Quiet),
         ("keeps a removed field", Oracle::History),
         ("updates one field only", Oracle::History),
@@ -33,8 +31,8 @@ pub const VAULT: Planted = Planted {
         ("changes the transition time with the spec", Oracle::Status),
         ("observes the first generation only", Oracle::Status),
         ("writes a reason with spaces", Oracle::Status),
-        ("swallows the conflict of a replaced status", Oracle::Faults),
         ("has no rule for a rare deletion", Oracle::Permission),
+        ("has no rule to create what it applies", Oracle::Permission),
     ],
     explorer,
 };
@@ -80,7 +78,7 @@ impl Vaults {
         });
         apply(&secrets, secret).await?;
         self.settings(&vault, &name, &namespace).await?;
-        self.status(cached, &vaults, &vault).await?;
+        self.status(&vaults, &vault).await?;
         Ok(if has("requeues at once") { Action::requeue(Duration::ZERO) } else { Action::await_change() })
     }
 
@@ -98,11 +96,9 @@ impl Vaults {
         }
         let mut data = json!({ "length": length.to_string(), "users": "ada,bob,eve,mia,tom,zoe" });
         if has("joins users in the order of a hash set") {
-            data["users"] = in_hash_order(["ada", "bob", "eve", "mia", "tom", "zoe"].map(str::to_owned).into_iter())
-                .join(",")
-                .into();
+            data["users"] = in_hash_order(('a'..='z').map(String::from)).join(",").into();
         }
-        if has("writes the time of its start") {
+        if has("writes the number of its start") {
             data["started"] = self.started.clone().into();
         }
         if let Some(user) = spec["user"].as_str() {
@@ -128,12 +124,7 @@ impl Vaults {
         Ok(())
     }
 
-    async fn status(
-        &self,
-        cached: &DynamicObject,
-        vaults: &Api<DynamicObject>,
-        vault: &DynamicObject,
-    ) -> Result<(), kube::Error> {
+    async fn status(&self, vaults: &Api<DynamicObject>, vault: &DynamicObject) -> Result<(), kube::Error> {
         let has = |bug| self.operator.has(bug);
         let (name, live) = (vault.name_any(), &vault.data["status"]);
         let known = &live["conditions"][0]["lastTransitionTime"];
@@ -151,14 +142,6 @@ impl Vaults {
         if has("observes the first generation only") && !live["observedGeneration"].is_null() {
             status["observedGeneration"] = live["observedGeneration"].clone();
         }
-        if has("swallows the conflict of a replaced status") {
-            let mut replaced = cached.clone();
-            replaced.data["status"] = status;
-            return match vaults.replace_status(&name, &PostParams::default(), &replaced).await {
-                Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-                other => other.map(drop),
-            };
-        }
         let status = json!({ "apiVersion": "example.com/v1", "kind": "Vault", "metadata": {}, "status": status });
         let params = kube::api::PatchParams::apply("operator").force();
         vaults.patch_status(&name, &params, &kube::api::Patch::Apply(status)).await.map(drop)
@@ -168,8 +151,11 @@ impl Vaults {
 async fn run(client: Client, bug: &'static str) {
     let config = watcher::Config::default;
     let vaults: Api<DynamicObject> = Api::all_with(client.clone(), &kind("Vault", "vaults"));
-    let vault_context =
-        Vaults { operator: Operator { client: client.clone(), bug }, passwords: Mutex::default(), started: now() };
+    let vault_context = Vaults {
+        operator: Operator { client: client.clone(), bug },
+        passwords: Mutex::default(),
+        started: unique().to_string(),
+    };
     Controller::new_with(vaults, config(), kind("Vault", "vaults"))
         .owns(Api::<Secret>::all(client.clone()), config())
         .owns(Api::<ConfigMap>::all(client), config())
@@ -186,10 +172,12 @@ fn role(bug: &str) -> Value {
     let rule = |group: &str, resources: &[&str], verbs: &[&str]| json!({ "apiGroups": [group], "resources": resources, "verbs": verbs });
     let mut maps = vec!["get", "list", "watch", "create", "patch", "delete"];
     maps.truncate(if bug == "has no rule for a rare deletion" { 5 } else { 6 });
+    let mut secrets = vec!["get", "list", "watch", "patch", "create"];
+    secrets.truncate(if bug == "has no rule to create what it applies" { 4 } else { 5 });
     json!({
         "kind": "ClusterRole", "metadata": { "name": "vault" },
         "rules": [
-            rule("", &["secrets"], &["get", "list", "watch", "create", "patch"]),
+            rule("", &["secrets"], &secrets),
             rule("", &["configmaps"], &maps),
             rule("example.com", &["vaults"], &["get", "list", "watch", "update"]),
             rule("example.com", &["vaults/status"], &["patch", "update"]),
@@ -229,5 +217,4 @@ fn a_rule_that_no_request_needs_is_in_the_report() {
         report.unused_rules.into_iter().collect::<Vec<_>>(),
         ["update vaults.example.com", "update vaults/status.example.com"]
     );
-    let _ = common::unique();
 }
