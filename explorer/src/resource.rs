@@ -10,6 +10,9 @@ use crate::schema::cel::Rules;
 use crate::schema::{Components, Node, Shape, builtin, structural};
 
 pub(crate) mod rules;
+mod versions;
+
+pub(crate) use versions::KindVersions;
 
 /// A kind with its paths and its schema.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub(crate) struct Resource {
     pub(crate) kind: String,
     pub(crate) short_names: Vec<String>,
     pub(crate) namespaced: bool,
+    /// False for a version that only the storage and the conversion know.
+    pub(crate) served: bool,
     /// True if the kind has the subresource `status`.
     pub(crate) status: bool,
     /// True for a kind of a CRD.
@@ -72,14 +77,10 @@ impl Resource {
         }
     }
 
-    /// Reads a CRD: a resource for each served version. Only one version is supported.
-    pub(crate) fn of_crd(crd: &Value) -> Result<Self, Refusal> {
+    /// Reads a version of a CRD.
+    pub(crate) fn of_crd(crd: &Value, version: &Value) -> Result<Self, Refusal> {
         let spec = &crd["spec"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let versions = spec["versions"].as_array().cloned().unwrap_or_default();
-        let [version] = &versions[..] else {
-            return Err(Refusal::unsupported("CRDs with several versions"));
-        };
         if spec["preserveUnknownFields"] == true {
             return Err(Refusal::unsupported("preserveUnknownFields of a CRD"));
         }
@@ -116,6 +117,7 @@ impl Resource {
             kind: text(&spec["names"]["kind"]),
             short_names: texts(&spec["names"]["shortNames"]).collect(),
             namespaced: spec["scope"] == "Namespaced",
+            served: version["served"] != false,
             status: version["subresources"]["status"].is_object(),
             custom: true,
             unconditional: false,
@@ -175,8 +177,8 @@ fn metadata() -> Arc<Node> {
 }
 
 /// The built-in kinds.
-pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<Resource>>> {
-    static TABLE: OnceLock<Arc<BTreeMap<String, Arc<Resource>>>> = OnceLock::new();
+pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<KindVersions>>> {
+    static TABLE: OnceLock<Arc<BTreeMap<String, Arc<KindVersions>>>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
         let kinds: [(&str, &str, &str, &str, bool, &str); 9] = [
             ("", "namespaces", "Namespace", "core.v1.Namespace", false, "ns"),
@@ -198,6 +200,7 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<Resource>>> {
                 kind: kind.to_owned(),
                 short_names: Some(short).filter(|name| !name.is_empty()).map(str::to_owned).into_iter().collect(),
                 namespaced,
+                served: true,
                 status: matches!(plural, "namespaces" | "services" | "pods" | "deployments"),
                 custom: false,
                 unconditional: plural != "leases",
@@ -206,7 +209,7 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<Resource>>> {
                 schema: builtin::schema(schema),
                 rules: None,
             };
-            (resource.qualified(), Arc::new(resource))
+            (resource.qualified(), Arc::new(KindVersions::of(resource)))
         });
         Arc::new(table.collect())
     });

@@ -9,8 +9,8 @@ use std::time::Duration;
 use explorer::{ApiServer, Verdict};
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
-use kube::{Api, Client};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use kube::{Api, Client, Discovery};
 use serde_json::{Value, json};
 
 fn maps(server: &ApiServer) -> Api<ConfigMap> {
@@ -225,4 +225,66 @@ async fn features_that_are_missing_have_names() {
         }
         other => panic!("{other}"),
     }
+}
+
+fn shop_crd(conversion: Value) -> Value {
+    let version = |name: &str, field: &str| {
+        json!({
+            "name": name, "served": true, "storage": name == "v2",
+            "schema": { "openAPIV3Schema": { "type": "object", "properties": {
+                "spec": { "type": "object", "properties": { field: { "type": "integer" } } },
+            } } },
+        })
+    };
+    json!({ "spec": {
+        "group": "example.com", "scope": "Namespaced", "names": { "plural": "shops", "kind": "Shop" },
+        "versions": [version("v1", "size"), version("v2", "places")], "conversion": conversion,
+    } })
+}
+
+fn shops(server: &ApiServer, version: &str) -> Api<DynamicObject> {
+    let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("example.com", version, "Shop"), "shops");
+    Api::default_namespaced_with(Client::new(server.service(), "default"), &resource)
+}
+
+#[tokio::test]
+async fn a_webhook_converts_between_versions() {
+    let server = ApiServer::new();
+    server.add_crd(&shop_crd(json!({ "strategy": "Webhook" }))).unwrap();
+    let shop = json!({
+        "apiVersion": "example.com/v1", "kind": "Shop", "metadata": { "name": "corner" }, "spec": { "size": 3 },
+    });
+    let shop: DynamicObject = serde_json::from_value(shop).unwrap();
+    let refused = shops(&server, "v1").create(&PostParams::default(), &shop).await.unwrap_err().to_string();
+    let expected = "the conversion webhook of shops.example.com; set it with `ApiServer::convert`";
+    assert!(refused.contains(expected), "{refused}");
+
+    server
+        .convert("shops.example.com", |object, version| {
+            let (from, to) = if version == "example.com/v2" { ("size", "places") } else { ("places", "size") };
+            let mut converted = object.clone();
+            converted["apiVersion"] = version.into();
+            converted["spec"] = json!({ to: object["spec"][from] });
+            Ok(converted)
+        })
+        .unwrap();
+    shops(&server, "v1").create(&PostParams::default(), &shop).await.unwrap();
+    let spec = |shop: DynamicObject| shop.data["spec"].clone();
+    assert_eq!(spec(shops(&server, "v1").get("corner").await.unwrap()), json!({ "size": 3 }));
+    assert_eq!(spec(shops(&server, "v2").get("corner").await.unwrap()), json!({ "places": 3 }));
+    assert_eq!(server.objects("shops.example.com")[0]["apiVersion"], "example.com/v2");
+
+    let listed = Discovery::new(Client::new(server.service(), "default")).run().await.unwrap();
+    let versions: Vec<_> = listed.get("example.com").unwrap().versions().map(str::to_owned).collect();
+    assert_eq!(versions, ["v2", "v1"]);
+}
+
+#[test]
+fn a_conversion_needs_a_webhook() {
+    let server = ApiServer::new();
+    let convert = || server.convert("shops.example.com", |object, _| Ok(object.clone())).unwrap_err();
+    assert_eq!(convert(), "the CRD shops.example.com is unknown: call `add_crd` first");
+    server.add_crd(&shop_crd(Value::Null)).unwrap();
+    let expected = "the CRD shops.example.com has the conversion strategy None: set `spec.conversion.strategy: Webhook`";
+    assert_eq!(convert(), expected);
 }

@@ -42,6 +42,7 @@ impl Call<'_> {
             api_version,
             subresource: &self.target.subresource,
             reset: self.resource.reset(&self.target.subresource),
+            kind: &self.kind,
             now: &self.now,
         }
     }
@@ -52,7 +53,7 @@ impl Call<'_> {
         if updates {
             let version = self.resource.api_version();
             let schema = self.resource.schema.clone();
-            apply::update(&schema, &rules::empty(&self.resource), &mut object, &self.writer(&version));
+            apply::update(&schema, &rules::empty(&self.resource), &mut object, &self.writer(&version))?;
         }
         self.check_namespace()?;
         let metadata = &mut object["metadata"];
@@ -94,7 +95,7 @@ impl Call<'_> {
         }
         object["metadata"]["uid"] = self.store.new_uid().into();
         self.allocate(&mut object);
-        let stored = self.store.put(key, object);
+        let stored = self.put(key, object)?;
         Ok(Answer::Document(StatusCode::CREATED, (*stored).clone()))
     }
 
@@ -157,7 +158,7 @@ impl Call<'_> {
         self.set_namespace(&mut object)?;
         self.check_name(&object)?;
         let name = self.target.name.clone();
-        let found = self.store.get(&self.key(&name)).cloned();
+        let found = self.find(&name)?;
         if found.is_none() && !self.resource.creates_on_put {
             return Err(self.not_found(&name));
         }
@@ -185,7 +186,7 @@ impl Call<'_> {
         }
         let version = self.resource.api_version();
         let schema = self.resource.schema.clone();
-        apply::update(&schema, &live, &mut object, &self.writer(&version));
+        apply::update(&schema, &live, &mut object, &self.writer(&version))?;
         self.update(object, &live, true)
     }
 
@@ -237,11 +238,20 @@ impl Call<'_> {
             self.store.remove(&key);
             return Ok(Answer::Document(StatusCode::OK, object));
         }
-        if object == *live {
+        if self.is_stored(&key, &object, live)? {
             return Ok(Answer::Document(StatusCode::OK, object));
         }
-        let stored = self.store.put(key, object);
+        let stored = self.put(key, object)?;
         Ok(Answer::Document(StatusCode::OK, (*stored).clone()))
+    }
+
+    /// True if the stored form of an object would be the one that is stored.
+    fn is_stored(&self, key: &Key, object: &Value, live: &Value) -> Result<bool, Refusal> {
+        if self.kind.all().count() == 1 {
+            return Ok(object == live);
+        }
+        let new = self.kind.write(object.clone())?;
+        Ok(self.store.get(key).is_some_and(|stored| **stored == new))
     }
 
     pub(super) fn patch(&mut self) -> Result<Answer, Refusal> {
@@ -276,7 +286,7 @@ impl Call<'_> {
         self.set_namespace(&mut object)?;
         let version = self.resource.api_version();
         let schema = self.resource.schema.clone();
-        apply::update(&schema, &live, &mut object, &self.writer(&version));
+        apply::update(&schema, &live, &mut object, &self.writer(&version))?;
         self.update(object, &live, false)
     }
 
@@ -295,7 +305,7 @@ impl Call<'_> {
         if config["metadata"].get("managedFields").is_some() {
             return Err(Refusal::bad_request("metadata.managedFields must be nil"));
         }
-        let found = self.store.get(&self.key(&self.target.name)).cloned();
+        let found = self.find(&self.target.name)?;
         if found.is_none() && !self.target.subresource.is_empty() {
             if self.resource.creates_on_put {
                 return Err(Refusal::unsupported("server-side apply of the status of a missing object"));

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::random::Random;
 
 /// The kinds of the comparison, by their plural names.
-pub(super) const KINDS: [&str; 7] = ["configmaps", "secrets", "services", "pods", "deployments", "leases", "widgets"];
+pub(super) const KINDS: [&str; 8] =
+    ["configmaps", "secrets", "services", "pods", "deployments", "leases", "widgets", "gadgets"];
 
 const NAMES: [&str; 3] = ["a", "b", "c.d"];
 const AGENTS: [&str; 3] = ["first/1", "second/2 (linux)", "third"];
@@ -95,7 +96,7 @@ pub(super) fn path_of(kind: &str) -> String {
     let group = match kind {
         "deployments" => "apis/apps/v1",
         "leases" => "apis/coordination.k8s.io/v1",
-        "widgets" => "apis/explorer.example.com/v1",
+        "widgets" | "gadgets" => "apis/explorer.example.com/v1",
         _ => "api/v1",
     };
     format!("/{group}/namespaces/NAMESPACE/{kind}")
@@ -109,6 +110,7 @@ fn identity(kind: &str) -> (&'static str, &'static str) {
         "pods" => ("v1", "Pod"),
         "deployments" => ("apps/v1", "Deployment"),
         "leases" => ("coordination.k8s.io/v1", "Lease"),
+        "gadgets" => ("explorer.example.com/v1", "Gadget"),
         _ => ("explorer.example.com/v1", "Widget"),
     }
 }
@@ -123,7 +125,26 @@ pub(super) fn plan(seed: u64, length: usize) -> Vec<Planned> {
     let mut random = Random(seed);
     // Few kinds, so that requests meet each other.
     let kinds = [random.pick(&KINDS), random.pick(&KINDS)];
-    (0..length).map(|_| request(&mut random, kinds)).collect()
+    (0..length)
+        .map(|_| {
+            let request = request(&mut random, kinds);
+            if request.kind == "gadgets" { in_version(&mut random, request) } else { request }
+        })
+        .collect()
+}
+
+/// Sends a request to one of the versions of its kind. The last one is not served.
+fn in_version(random: &mut Random, mut request: Planned) -> Planned {
+    let version = match random.below(100) {
+        0..50 => return request,
+        50..99 => "v1beta1",
+        _ => "v1alpha1",
+    };
+    request.path = request.path.replace("/v1/", &format!("/{version}/"));
+    if request.body.is_object() && (request.method == "PUT" || !request.body["apiVersion"].is_null()) {
+        request.body["apiVersion"] = format!("explorer.example.com/{version}").into();
+    }
+    request
 }
 
 fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
@@ -141,7 +162,7 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
         of: Some(object.clone()),
         body,
     };
-    let has_status = matches!(kind, "widgets" | "deployments" | "pods" | "services");
+    let has_status = matches!(kind, "widgets" | "gadgets" | "deployments" | "pods" | "services");
     match random.below(100) {
         0..30 => {
             let mut body = new(random, kind);
@@ -163,6 +184,9 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             }
             if random.percent(3) {
                 change["metadata"]["name"] = one(random, &[json!(null), json!("other")]);
+            }
+            if kind == "gadgets" {
+                change["apiVersion"] = identity(kind).0.into();
             }
             let dry_run = if random.percent(10) { "?dryRun=All" } else { "" };
             of("PUT", format!("{object}{dry_run}"), "application/json", change)
@@ -221,6 +245,9 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             }
             let path = format!("{object}/status");
             if random.percent(50) {
+                if kind == "gadgets" {
+                    change["apiVersion"] = identity(kind).0.into();
+                }
                 of("PUT", path, "application/json", change)
             } else {
                 of("PATCH", path, "application/merge-patch+json", change)
@@ -326,6 +353,9 @@ fn status(random: &mut Random, kind: &str) -> Value {
     });
     match kind {
         "widgets" => json!({ "status": { "ready": random.below(3), "conditions": [condition] } }),
+        "gadgets" => {
+            json!({ "status": { "replicas": random.below(3), "selector": random.pick(&["app=x", ""]), "old": true } })
+        }
         "deployments" => json!({ "status": { "observedGeneration": random.below(3), "replicas": random.below(3) } }),
         "pods" => {
             json!({ "status": { "phase": random.pick(&["Pending", "Running", "Succeeded"]), "podIP": "10.0.0.1" } })
@@ -444,6 +474,7 @@ fn content(random: &mut Random, kind: &str, update: bool) -> Value {
             }
             object
         }
+        "gadgets" => gadget(random),
         _ => widget(random),
     }
 }
@@ -505,7 +536,79 @@ fn widget(random: &mut Random) -> Value {
     object
 }
 
-/// The CRD of the comparison.
+fn gadget(random: &mut Random) -> Value {
+    let mut spec = json!({});
+    if random.percent(60) {
+        spec["replicas"] = one(random, &[json!(1), json!(3), json!(0), json!(null)]);
+    }
+    for (field, values) in [
+        ("size", [json!(1), json!(3)]),
+        ("old", [json!("x"), json!("y")]),
+        ("new", [json!("x"), json!("y")]),
+        ("tags", [json!(["x"]), json!(["y", "x"])]),
+    ] {
+        if random.percent(30) {
+            spec[field] = one(random, &values);
+        }
+    }
+    if random.percent(30) {
+        spec["parts"] = one(
+            random,
+            &[json!([{ "name": "a", "old": 1 }]), json!([{ "name": "b" }, { "name": "a", "new": 2 }]), json!([])],
+        );
+    }
+    json!({ "spec": spec })
+}
+
+/// A CRD with several versions and the subresource `scale`.
+pub(super) fn gadget_crd() -> Value {
+    let version = |name: &str, own: &str, size: u64| {
+        let spec = json!({
+            "type": "object",
+            "properties": {
+                "replicas": { "type": "integer", "minimum": 0 },
+                "size": { "type": "integer", "default": size },
+                own: { "type": "string" },
+                "tags": { "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "string" } },
+                "parts": {
+                    "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+                    "items": {
+                        "type": "object", "required": ["name"],
+                        "properties": { "name": { "type": "string" }, own: { "type": "integer" } },
+                    },
+                },
+            },
+        });
+        let status = json!({
+            "type": "object",
+            "properties": { "replicas": { "type": "integer" }, "selector": { "type": "string" }, own: { "type": "boolean" } },
+        });
+        json!({
+            "name": name, "served": name != "v1alpha1", "storage": name == "v1",
+            "subresources": {
+                "status": {},
+                "scale": {
+                    "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas",
+                    "labelSelectorPath": ".status.selector",
+                },
+            },
+            "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec, "status": status } } },
+        })
+    };
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "gadgets.explorer.example.com" },
+        "spec": {
+            "group": "explorer.example.com",
+            "names": { "plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList" },
+            "scope": "Namespaced",
+            "versions": [version("v1beta1", "old", 5), version("v1", "new", 2), version("v1alpha1", "old", 1)],
+        },
+    })
+}
+
+/// The CRD of the comparison with one version.
 pub(super) fn widget_crd() -> Value {
     let spec = json!({
         "type": "object",

@@ -42,7 +42,7 @@ pub(super) trait Side {
         let mut path = request.path.replace("NAMESPACE", &namespace);
         let collection = path.split('?').next().unwrap().to_owned();
         if path.contains("CONTINUE") {
-            let list = self.seen().get(&collection).cloned().unwrap_or_default();
+            let list = self.seen().get(&place(&collection)).cloned().unwrap_or_default();
             path = path.replace("CONTINUE", list["metadata"]["continue"].as_str().unwrap_or_default());
         }
         let object = path.split('?').next().unwrap().trim_end_matches("/status").to_owned();
@@ -54,7 +54,7 @@ pub(super) trait Side {
         let (code, text) = self.raw(&request.method, &path, &request.content_type, &request.agent, &body);
         let body: Value = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(text.as_str()));
         if body["items"].is_array() {
-            self.seen().insert(collection, body.clone());
+            self.seen().insert(place(&collection), body.clone());
         }
         let is_stored = !path.contains("dryRun");
         if body["metadata"]["uid"].is_string() && is_stored {
@@ -62,10 +62,15 @@ pub(super) trait Side {
                 "POST" => format!("{object}/{}", body["metadata"]["name"].as_str().unwrap()),
                 _ => object,
             };
-            self.seen().insert(object, body.clone());
+            self.seen().insert(place(&object), body.clone());
         }
         Answer { code, body }
     }
+}
+
+/// A path in the first version of its kind.
+fn place(path: &str) -> String {
+    path.replace("/v1beta1/", "/v1/")
 }
 
 /// The real server, by a proxy without TLS.
@@ -171,7 +176,9 @@ pub(super) struct InMemory {
 impl InMemory {
     pub(super) fn new(run: u64) -> Self {
         let server = explorer::ApiServer::new();
-        server.add_crd(&super::widget_crd()).unwrap();
+        for crd in super::crds() {
+            server.add_crd(&crd).unwrap();
+        }
         Self { server, run, seen: BTreeMap::new() }
     }
 
