@@ -83,7 +83,8 @@ impl Writer<'_> {
         let changed = self.without_reset(&compared.modified).union(&self.without_reset(&compared.added));
         let changes = Changes { changed, removed: self.without_reset(&compared.removed) };
         let mut all = BTreeMap::from([(self.api_version.to_owned(), changes)]);
-        managed.retain(|manager| self.kind.at(&manager.api_version).is_some() || manager.api_version == self.api_version);
+        managed
+            .retain(|manager| self.kind.at(&manager.api_version).is_some() || manager.api_version == self.api_version);
         for (manager, _) in managed.iter() {
             let version = manager.api_version.as_str();
             if all.contains_key(version) {
@@ -92,7 +93,10 @@ impl Writer<'_> {
             let Some(resource) = self.kind.at(version) else { continue };
             let (old, new) = (self.converted(old, version)?, self.converted(new, version)?);
             let schema = &resource.schema;
-            if [&old, &new].into_iter().any(|object| !typed::is_valid(schema, object) || !typed::is_declared(schema, object)) {
+            if [&old, &new]
+                .into_iter()
+                .any(|object| !typed::is_valid(schema, object) || !typed::is_declared(schema, object))
+            {
                 return Ok(None);
             }
             let compared = typed::compare(schema, &old, &new);
@@ -222,7 +226,9 @@ pub(crate) fn apply(
     };
 
     let Some(changes) = writer.changes(schema, &old, &merged, &mut managed)? else {
-        return Err(Refusal::unsupported("the error for an object that the version of one of its managers cannot read"));
+        return Err(Refusal::unsupported(
+            "the error for an object that the version of one of its managers cannot read",
+        ));
     };
     let mut conflicts = Vec::new();
     for (manager, owned) in managed.iter_mut().filter(|(manager, _)| **manager != key) {

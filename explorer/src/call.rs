@@ -17,8 +17,9 @@ use crate::server::lock;
 use crate::store::{Key, Store};
 use crate::watch::{self, WatchBody};
 
-mod admission;
+pub(crate) mod admission;
 pub(crate) mod delete;
+mod scale;
 mod write;
 
 /// A request on a resource.
@@ -88,6 +89,10 @@ impl<'a> Call<'a> {
 
     fn handle(&mut self) -> Result<Answer, Refusal> {
         let ok = |value: Value| Ok(Answer::Document(StatusCode::OK, value));
+        if self.target.subresource == "scale" && self.resource.scale.is_some() {
+            let resource = self.resource.clone();
+            return resource.scale.as_ref().map_or(Err(Refusal::no_such_path()), |paths| self.scale(paths));
+        }
         let is_status = self.target.subresource == "status" && self.resource.status;
         if !self.target.subresource.is_empty() && !is_status {
             let feature = format!("the subresource {}/{}", self.resource.qualified(), self.target.subresource);

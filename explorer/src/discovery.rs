@@ -112,6 +112,12 @@ fn list<'a>(group_version: &str, resources: impl Iterator<Item = &'a Arc<Resourc
                 "kind": resource.kind, "verbs": ["get", "patch", "update"],
             }));
         }
+        if resource.scale.is_some() {
+            listed.push(json!({
+                "name": format!("{}/scale", resource.plural), "singularName": "", "namespaced": resource.namespaced,
+                "group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": ["get", "patch", "update"],
+            }));
+        }
     }
     json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed })
 }

@@ -92,8 +92,8 @@ impl ApiServer {
     ///
     /// The CRD has a feature that the server does not have. The error names it.
     pub fn add_crd(&self, crd: &Value) -> Result<(), String> {
-        let kind =
-            KindVersions::of_crd(crd).map_err(|refusal| refusal.0["message"].as_str().unwrap_or_default().to_owned())?;
+        let kind = KindVersions::of_crd(crd)
+            .map_err(|refusal| refusal.0["message"].as_str().unwrap_or_default().to_owned())?;
         self.replace_kind(kind);
         Ok(())
     }
@@ -183,12 +183,17 @@ impl ApiServer {
 
     /// Returns all objects of a resource, such as `deployments.apps`, in the order of their names and in the storage version.
     pub fn objects(&self, resource: &str) -> Vec<Value> {
+        self.shared(resource).iter().map(|object| (**object).clone()).collect()
+    }
+
+    /// Like [`ApiServer::objects`], without a copy.
+    pub(crate) fn shared(&self, resource: &str) -> Vec<Arc<Value>> {
         let store = self.state();
-        let objects = store.list(resource, "");
+        let objects = store.list(resource, "").map(|(_, object)| object);
         match store.resources.get(resource) {
             Some(kind) => {
                 let read = |object: &Arc<Value>| kind.read(object, kind.storage()).unwrap_or_else(|_| object.clone());
-                objects.map(|(_, object)| (*read(object)).clone()).collect()
+                objects.map(read).collect()
             }
             None => Vec::new(),
         }

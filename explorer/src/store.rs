@@ -86,6 +86,9 @@ impl Default for Store {
     }
 }
 
+/// The letters of generated names.
+pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+
 impl Store {
     pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Value>> {
         self.objects.get(key)
@@ -156,7 +159,6 @@ impl Store {
 
     /// A suffix for generated names.
     pub(crate) fn new_suffix(&mut self) -> String {
-        const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         self.names += 1;
         let mut rest = self.names;
         let mut suffix = String::new();

@@ -9,7 +9,10 @@ use std::time::Duration;
 use explorer::{ApiServer, Verdict};
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams, WatchEvent,
+    WatchParams,
+};
 use kube::{Api, Client, Discovery};
 use serde_json::{Value, json};
 
@@ -285,6 +288,7 @@ fn a_conversion_needs_a_webhook() {
     let convert = || server.convert("shops.example.com", |object, _| Ok(object.clone())).unwrap_err();
     assert_eq!(convert(), "the CRD shops.example.com is unknown: call `add_crd` first");
     server.add_crd(&shop_crd(Value::Null)).unwrap();
-    let expected = "the CRD shops.example.com has the conversion strategy None: set `spec.conversion.strategy: Webhook`";
+    let expected =
+        "the CRD shops.example.com has the conversion strategy None: set `spec.conversion.strategy: Webhook`";
     assert_eq!(convert(), expected);
 }

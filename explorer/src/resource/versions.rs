@@ -66,9 +66,7 @@ impl KindVersions {
                 let name = self.storage().qualified();
                 Err(format!("the CRD {name} has the conversion strategy None: set `spec.conversion.strategy: Webhook`"))
             }
-            Conversion::Webhook(_) => {
-                Ok(Self { conversion: Conversion::Webhook(Some(convert)), ..self.clone() })
-            }
+            Conversion::Webhook(_) => Ok(Self { conversion: Conversion::Webhook(Some(convert)), ..self.clone() }),
         }
     }
 
@@ -130,7 +128,9 @@ impl KindVersions {
             }
             Conversion::Webhook(None) => {
                 let name = self.storage().qualified();
-                Err(Refusal::unsupported(&format!("the conversion webhook of {name}; set it with `ApiServer::convert`")))
+                Err(Refusal::unsupported(&format!(
+                    "the conversion webhook of {name}; set it with `ApiServer::convert`"
+                )))
             }
             Conversion::Webhook(Some(convert)) => {
                 let converted = convert(&object, api_version).and_then(|out| checked(&object, out, api_version));

@@ -13,6 +13,7 @@ use super::ControlPlane;
 use requests::{KINDS, Planned, gadget_crd, plan, widget_crd};
 use sides::{Answer, InMemory, Real, Side};
 
+mod children;
 mod normal;
 mod openapi;
 mod requests;

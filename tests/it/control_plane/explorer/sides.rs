@@ -57,7 +57,7 @@ pub(super) trait Side {
             self.seen().insert(place(&collection), body.clone());
         }
         let is_stored = !path.contains("dryRun");
-        if body["metadata"]["uid"].is_string() && is_stored {
+        if body["metadata"]["uid"].is_string() && is_stored && body["kind"] != "Scale" {
             let object = match request.method.as_str() {
                 "POST" => format!("{object}/{}", body["metadata"]["name"].as_str().unwrap()),
                 _ => object,
@@ -166,6 +166,18 @@ pub(super) fn wait_for_kind(address: SocketAddr, path: &str) {
     .unwrap();
 }
 
+/// Sends a request to a server in memory, and returns the code and the body of the answer.
+pub(super) fn exchange_in_memory(server: &explorer::ApiServer, request: &explorer::Request) -> (u16, String) {
+    let mut response = server.answer(request).unwrap();
+    let mut text = Vec::new();
+    let mut context = Context::from_waker(Waker::noop());
+    // A watch is pending when it has no more events.
+    while let Poll::Ready(Some(Ok(frame))) = http_body::Body::poll_frame(Pin::new(response.body_mut()), &mut context) {
+        text.extend_from_slice(frame.data_ref().unwrap());
+    }
+    (response.status().as_u16(), String::from_utf8(text).unwrap())
+}
+
 /// The server in memory.
 pub(super) struct InMemory {
     server: explorer::ApiServer,
@@ -193,16 +205,7 @@ impl InMemory {
             user_agent: agent.to_owned(),
             body: body.to_owned().into(),
         };
-        let mut response = self.server.answer(&request).unwrap();
-        let mut text = Vec::new();
-        let mut context = Context::from_waker(Waker::noop());
-        // A watch is pending when it has no more events.
-        while let Poll::Ready(Some(Ok(frame))) =
-            http_body::Body::poll_frame(Pin::new(response.body_mut()), &mut context)
-        {
-            text.extend_from_slice(frame.data_ref().unwrap());
-        }
-        (response.status().as_u16(), String::from_utf8(text).unwrap())
+        exchange_in_memory(&self.server, &request)
     }
 
     pub(super) fn watch(&self, kind: &str, since: &str) -> Vec<Value> {
