@@ -147,6 +147,10 @@ impl Call<'_> {
         if old.is_none() || (whole && self.target.subresource.is_empty()) {
             errors.extend(metadata::validate(resource, object)?);
         }
+        let number = |field: &str| object["status"][field].as_i64().unwrap_or_default();
+        if resource.plural == "jobs" && self.target.subresource == "status" && number("ready") > number("active") {
+            return Err(Refusal::unsupported("the error for more ready than active Pods of a Job"));
+        }
         if matches!(self.target.subresource.as_str(), "" | "scale") {
             errors.extend(rules::validate(resource, object, old)?);
         }

@@ -395,6 +395,9 @@ fn is_zero(node: &Node, value: &Value) -> bool {
 /// Sets the defaults of Go's `SetDefaults` functions.
 fn default(name: &str, map: &mut Map<String, Value>) {
     let short = name.rsplit("api.").next().unwrap_or(name);
+    if short == "rbac.v1.Subject" && map.get("kind").is_some_and(|kind| kind == "User" || kind == "Group") {
+        map.entry("apiGroup").or_insert(RBAC.into());
+    }
     let mut set = |field: &str, value: Value| {
         if !map.contains_key(field) {
             map.insert(field.to_owned(), value);
@@ -476,11 +479,6 @@ fn default(name: &str, map: &mut Map<String, Value>) {
         }
         "rbac.v1.Role" => set("rules", Value::Null),
         "rbac.v1.RoleRef" => set("apiGroup", RBAC.into()),
-        "rbac.v1.Subject" => {
-            if map.get("kind").is_some_and(|kind| kind == "User" || kind == "Group") {
-                map.entry("apiGroup").or_insert(RBAC.into());
-            }
-        }
         "autoscaling.v2.HorizontalPodAutoscalerSpec" => {
             set("minReplicas", 1.into());
             let target = json!({ "type": "Utilization", "averageUtilization": 80 });
