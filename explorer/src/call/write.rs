@@ -142,7 +142,14 @@ impl Call<'_> {
         }
         let whole = matches!(
             resource.plural.as_str(),
-            "configmaps" | "secrets" | "serviceaccounts" | "pods" | "persistentvolumeclaims" | "roles" | "rolebindings"
+            "configmaps"
+                | "secrets"
+                | "serviceaccounts"
+                | "pods"
+                | "ingresses"
+                | "persistentvolumeclaims"
+                | "roles"
+                | "rolebindings"
         );
         if old.is_none() || (whole && self.target.subresource.is_empty()) {
             errors.extend(metadata::validate(resource, object)?);
