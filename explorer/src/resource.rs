@@ -58,6 +58,7 @@ impl Resource {
         let folder = match (self.custom, self.plural.as_str()) {
             (true, plural) => format!("{}/{plural}", self.group),
             (false, "services") => "services/specs".to_owned(),
+            (false, "ingresses") => "ingress".to_owned(),
             (false, plural) => plural.to_owned(),
         };
         let name = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
