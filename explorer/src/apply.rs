@@ -1,7 +1,10 @@
 //! Field management: the owners of fields, server-side apply and its conflicts.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
+use crate::resource::KindVersions;
 use crate::response::Refusal;
 use crate::schema::Node;
 use fields::FieldSet;
@@ -36,8 +39,16 @@ pub(crate) struct Writer<'a> {
     pub(crate) api_version: &'a str,
     pub(crate) subresource: &'a str,
     pub(crate) reset: &'a [&'a [&'a str]],
+    /// The versions that managers of the object may have.
+    pub(crate) kind: &'a KindVersions,
     /// The time of the request, for `managedFields`.
     pub(crate) now: &'a str,
+}
+
+/// The fields of a comparison that concern other managers.
+struct Changes {
+    changed: FieldSet,
+    removed: FieldSet,
 }
 
 impl Writer<'_> {
@@ -58,10 +69,67 @@ impl Writer<'_> {
         }
         set
     }
+
+    /// Compares two objects of the writer's version in the version of each manager, except `own`. Removes managers of
+    /// versions that do not exist. Returns none if a version cannot read an object.
+    fn changes(
+        &self,
+        schema: &Node,
+        old: &Value,
+        new: &Value,
+        managed: &mut ManagedFields,
+    ) -> Result<Option<BTreeMap<String, Changes>>, Refusal> {
+        let compared = typed::compare(schema, old, new);
+        let changed = self.without_reset(&compared.modified).union(&self.without_reset(&compared.added));
+        let changes = Changes { changed, removed: self.without_reset(&compared.removed) };
+        let mut all = BTreeMap::from([(self.api_version.to_owned(), changes)]);
+        managed
+            .retain(|manager| self.kind.at(&manager.api_version).is_some() || manager.api_version == self.api_version);
+        for (manager, _) in managed.iter() {
+            let version = manager.api_version.as_str();
+            if all.contains_key(version) {
+                continue;
+            }
+            let Some(resource) = self.kind.at(version) else { continue };
+            let (old, new) = (self.converted(old, version)?, self.converted(new, version)?);
+            let schema = &resource.schema;
+            if [&old, &new]
+                .into_iter()
+                .any(|object| !typed::is_valid(schema, object) || !typed::is_declared(schema, object))
+            {
+                return Ok(None);
+            }
+            let compared = typed::compare(schema, &old, &new);
+            let changed = compared.modified.union(&compared.added);
+            all.insert(version.to_owned(), Changes { changed, removed: compared.removed });
+        }
+        Ok(Some(all))
+    }
+
+    /// Converts an object to a version, which must be able to read it.
+    fn readable(&self, object: &Value, api_version: &str) -> Result<Value, Refusal> {
+        let object = self.converted(object, api_version)?;
+        let schema = self.kind.at(api_version).map(|resource| resource.schema.clone()).unwrap_or_default();
+        if typed::is_valid(&schema, &object) && typed::is_declared(&schema, &object) {
+            return Ok(object);
+        }
+        Err(Refusal::unsupported("the error for an object that the version of one of its managers cannot read"))
+    }
+
+    fn converted(&self, object: &Value, api_version: &str) -> Result<Value, Refusal> {
+        if object["apiVersion"].is_null() {
+            return Ok(object.clone());
+        }
+        self.kind.convert(object.clone(), api_version)
+    }
 }
 
 /// Writes `managedFields` of an object that replaces `live`, null for a new one.
-pub(crate) fn update(schema: &Node, live: &Value, object: &mut Value, writer: &Writer<'_>) {
+///
+/// # Errors
+///
+/// A conversion has failed.
+pub(crate) fn update(schema: &Node, live: &Value, object: &mut Value, writer: &Writer<'_>) -> Result<(), Refusal> {
     let requested = object["metadata"]["managedFields"].take();
     let current = ManagedFields::read(&live["metadata"]["managedFields"]);
     let mut managed = if writer.subresource.is_empty() {
@@ -81,28 +149,40 @@ pub(crate) fn update(schema: &Node, live: &Value, object: &mut Value, writer: &W
     remove_managed(object);
     if !typed::is_valid(schema, object) {
         // kube-apiserver forgets all owners of an object that it cannot read.
-        return;
+        return Ok(());
     }
     let existing = live["metadata"]["uid"].is_string();
     if !(managed.is_empty() && existing) {
         let mut old = live.clone();
         remove_managed(&mut old);
-        track(schema, &old, object, &mut managed, writer);
+        if !track(schema, &old, object, &mut managed, writer)? {
+            return Ok(());
+        }
         managed.cap(MAX_UPDATERS);
     }
     managed.write(object);
+    Ok(())
 }
 
-/// Records the differences between two objects as an update by the writer.
-fn track(schema: &Node, live: &Value, object: &Value, managed: &mut ManagedFields, writer: &Writer<'_>) {
+/// Records the differences between two objects as an update by the writer. Returns false if a version of a manager cannot
+/// read them.
+fn track(
+    schema: &Node,
+    live: &Value,
+    object: &Value,
+    managed: &mut ManagedFields,
+    writer: &Writer<'_>,
+) -> Result<bool, Refusal> {
     let key = writer.key(Operation::Update);
-    let compared = typed::compare(schema, live, object);
-    let removed = writer.without_reset(&compared.removed);
-    let modified = writer.without_reset(&compared.modified).union(&writer.without_reset(&compared.added));
-    for (_, owned) in managed.iter_mut() {
-        owned.set = owned.set.difference(&modified).difference(&removed);
+    let Some(changes) = writer.changes(schema, live, object, managed)? else {
+        return Ok(false);
+    };
+    for (manager, owned) in managed.iter_mut() {
+        if let Some(Changes { changed, removed }) = changes.get(&manager.api_version) {
+            owned.set = owned.set.difference(changed).difference(removed);
+        }
     }
-    let mut set = modified;
+    let mut set = changes[writer.api_version].changed.clone();
     for path in UNOWNED {
         set.remove(path);
     }
@@ -110,6 +190,7 @@ fn track(schema: &Node, live: &Value, object: &Value, managed: &mut ManagedField
         managed.add(key, set, writer.now);
     }
     managed.retain_owners();
+    Ok(true)
 }
 
 /// Merges an applied configuration into `live`, which is `empty` for a new object. Returns the object and its owners.
@@ -129,7 +210,7 @@ pub(crate) fn apply(
     remove_managed(&mut old);
     if managed.is_empty() && live["metadata"]["uid"].is_string() {
         let before = Writer { manager: "before-first-apply", ..*writer };
-        track(schema, empty, &old, &mut managed, &before);
+        track(schema, empty, &old, &mut managed, &before)?;
     }
     let key = writer.key(Operation::Apply);
     let Some(merged) = typed::merge(schema, &old, config) else {
@@ -137,23 +218,26 @@ pub(crate) fn apply(
     };
     let mut set = writer.without_reset(&typed::fields(schema, config));
     let before = managed.get(&key).cloned();
-    let last = before.as_ref().map(|owned| owned.set.clone());
+    let last = managed.entry(&key).map(|(manager, owned)| (manager.api_version.clone(), owned.set.clone()));
     managed.put(key.clone(), set.clone(), None);
     let merged = match &last {
-        Some(last) if !last.is_empty() => prune(schema, merged, &managed, last),
+        Some((version, last)) if !last.is_empty() => prune(writer, version, merged, &managed, last)?,
         _ => merged,
     };
 
-    let compared = typed::compare(schema, &old, &merged);
-    let removed = writer.without_reset(&compared.removed);
-    let changed = writer.without_reset(&compared.modified).union(&writer.without_reset(&compared.added));
+    let Some(changes) = writer.changes(schema, &old, &merged, &mut managed)? else {
+        return Err(Refusal::unsupported(
+            "the error for an object that the version of one of its managers cannot read",
+        ));
+    };
     let mut conflicts = Vec::new();
     for (manager, owned) in managed.iter_mut().filter(|(manager, _)| **manager != key) {
-        let conflict = owned.set.intersection(&changed);
+        let Some(Changes { changed, removed }) = changes.get(&manager.api_version) else { continue };
+        let conflict = owned.set.intersection(changed);
         for path in conflict.paths() {
             conflicts.push((manager.describe(), path));
         }
-        owned.set = owned.set.difference(&conflict).difference(&removed);
+        owned.set = owned.set.difference(&conflict).difference(removed);
     }
     if !conflicts.is_empty() && !force {
         return Err(conflict(&conflicts));
@@ -168,21 +252,41 @@ pub(crate) fn apply(
     Ok((merged, managed))
 }
 
-/// Removes the fields that the manager applied before and nobody owns now.
-fn prune(schema: &Node, merged: Value, managed: &ManagedFields, last: &FieldSet) -> Value {
-    let members = |set: &FieldSet| typed::named_members(schema, set);
-    let last = members(last);
-    let removed = typed::remove(schema, &merged, &last);
-    let mut owned = FieldSet::default();
-    for (_, entry) in managed.iter() {
-        owned = owned.union(&entry.set);
+/// Removes the fields that the manager applied before, in `version`, and nobody owns now.
+fn prune(
+    writer: &Writer<'_>,
+    version: &str,
+    merged: Value,
+    managed: &ManagedFields,
+    last: &FieldSet,
+) -> Result<Value, Refusal> {
+    let Some(resource) = writer.kind.at(version) else {
+        return Ok(merged);
+    };
+    let schema = &resource.schema;
+    let converted = writer.readable(&merged, version)?;
+    let members = |schema: &Node, set: &FieldSet| typed::named_members(schema, set);
+    let mut pruned = typed::remove(schema, &converted, &members(schema, last));
+    // The owners of the pruned version come first.
+    let mut owned: BTreeMap<(bool, &str), FieldSet> = BTreeMap::new();
+    for (manager, entry) in managed.iter() {
+        let set = owned.entry((manager.api_version != version, &manager.api_version)).or_default();
+        *set = set.union(&entry.set);
     }
-    let all = members(&typed::fields(schema, &merged));
-    let left = members(&typed::fields(schema, &removed));
-    let pruned = typed::remove(schema, &merged, &all.difference(&left.union(&members(&owned))));
+    for ((_, at), owned) in &owned {
+        let Some(resource) = writer.kind.at(at) else { continue };
+        let schema = &resource.schema;
+        let (merged, left) = (writer.readable(&converted, at)?, writer.readable(&pruned, at)?);
+        let all = members(schema, &typed::fields(schema, &merged));
+        let left = members(schema, &typed::fields(schema, &left));
+        pruned = typed::remove(schema, &merged, &all.difference(&left.union(&members(schema, owned))));
+    }
     // Items that nobody applied stay, even inside of what is removed.
-    let left = members(&typed::fields(schema, &pruned));
-    typed::remove(schema, &merged, &all.difference(&left).intersection(&last))
+    let pruned = writer.readable(&pruned, version)?;
+    let all = members(schema, &typed::fields(schema, &converted));
+    let left = members(schema, &typed::fields(schema, &pruned));
+    let pruned = typed::remove(schema, &converted, &all.difference(&left).intersection(&members(schema, last)));
+    writer.converted(&pruned, writer.api_version)
 }
 
 fn conflict(conflicts: &[(String, String)]) -> Refusal {

@@ -10,15 +10,16 @@ use serde_json::{Value, json};
 use crate::discovery::discover;
 use crate::page::{self, Token};
 use crate::request::{Request, Target};
-use crate::resource::{self, Resource, rules};
+use crate::resource::{self, KindVersions, Resource, rules};
 use crate::response::{Answer, FieldError, Refusal};
 use crate::selector::Selector;
 use crate::server::lock;
 use crate::store::{Key, Store};
 use crate::watch::{self, WatchBody};
 
-mod admission;
+pub(crate) mod admission;
 pub(crate) mod delete;
+mod scale;
 mod write;
 
 /// A request on a resource.
@@ -27,6 +28,8 @@ pub(crate) struct Call<'a> {
     store: MutexGuard<'a, Store>,
     request: &'a Request,
     target: Target,
+    kind: Arc<KindVersions>,
+    /// The version of the path.
     resource: Arc<Resource>,
     now: String,
 }
@@ -39,14 +42,14 @@ impl<'a> Call<'a> {
             return discover(&store, request).map(Err);
         };
         let name = crate::response::qualified(&target.plural, &target.group);
-        let found = store.resources.get(&name).filter(|resource| resource.version == target.version).cloned();
-        let Some(resource) = found else {
+        let kind = store.resources.get(&name).cloned();
+        let Some((kind, resource)) = kind.and_then(|kind| Some((kind.clone(), kind.served(&target.version)?.clone())))
+        else {
             if resource::is_builtin_group(&target.group) {
                 return Err(Refusal::unsupported(&format!("the resource {name}/{}", target.version)));
             }
-            let served =
-                store.resources.values().any(|known| known.group == target.group && known.version == target.version);
-            return Err(if served { Refusal::no_such_path() } else { Refusal::unsupported("paths of unknown groups") });
+            let known = store.resources.values().any(|known| known.storage().group == target.group);
+            return Err(if known { Refusal::no_page() } else { Refusal::unsupported("paths of unknown groups") });
         };
         for option in ["fieldValidation", "pretty"] {
             let ignored = option == "fieldValidation" && matches!(request.option(option), "" | "Ignore" | "Warn");
@@ -58,7 +61,7 @@ impl<'a> Call<'a> {
             return Err(Refusal::unsupported(&format!("the option dryRun={}", request.option("dryRun"))));
         }
         let now = store.time();
-        Ok(Ok(Self { shared, store, request, target, resource, now }))
+        Ok(Ok(Self { shared, store, request, target, kind, resource, now }))
     }
 
     /// Handles the request. A dry run leaves the state as it was.
@@ -86,6 +89,10 @@ impl<'a> Call<'a> {
 
     fn handle(&mut self) -> Result<Answer, Refusal> {
         let ok = |value: Value| Ok(Answer::Document(StatusCode::OK, value));
+        if self.target.subresource == "scale" && self.resource.scale.is_some() {
+            let resource = self.resource.clone();
+            return resource.scale.as_ref().map_or(Err(Refusal::no_such_path()), |paths| self.scale(paths));
+        }
         let is_status = self.target.subresource == "status" && self.resource.status;
         if !self.target.subresource.is_empty() && !is_status {
             let feature = format!("the subresource {}/{}", self.resource.qualified(), self.target.subresource);
@@ -139,7 +146,19 @@ impl<'a> Call<'a> {
     }
 
     fn live(&self) -> Result<Arc<Value>, Refusal> {
-        self.store.get(&self.key(&self.target.name)).cloned().ok_or_else(|| self.not_found(&self.target.name))
+        self.find(&self.target.name)?.ok_or_else(|| self.not_found(&self.target.name))
+    }
+
+    /// The object with a name, in the version of the request.
+    fn find(&self, name: &str) -> Result<Option<Arc<Value>>, Refusal> {
+        self.store.get(&self.key(name)).map(|stored| self.kind.read(stored, &self.resource)).transpose()
+    }
+
+    /// Stores an object, and returns it in the version of the request.
+    fn put(&mut self, key: Key, object: Value) -> Result<Arc<Value>, Refusal> {
+        let object = self.kind.write(object)?;
+        let stored = self.store.put(key, object);
+        self.kind.read(&stored, &self.resource)
     }
 
     fn selector(&self) -> Result<Selector, Refusal> {
@@ -158,7 +177,10 @@ impl<'a> Call<'a> {
         let token = Some(self.request.option("continue")).filter(|token| !token.is_empty()).map(Token::read);
         let token = token.transpose()?;
         let revision = token.as_ref().map_or(self.store.revision, |token| token.revision);
-        let all = page::objects_at(&self.store, &self.resource.qualified(), &self.target.namespace, revision)?;
+        let mut all = page::objects_at(&self.store, &self.resource.qualified(), &self.target.namespace, revision)?;
+        for object in all.values_mut() {
+            *object = self.kind.read(object, &self.resource)?;
+        }
         let matching = all.iter().filter(|(key, object)| {
             token.as_ref().is_none_or(|token| token.is_before(key)) && selector.matches(object)
         });
@@ -182,10 +204,11 @@ impl<'a> Call<'a> {
         Ok(Answer::Document(StatusCode::OK, list))
     }
 
-    fn items(&self, selector: &Selector) -> Vec<Arc<Value>> {
+    fn items(&self, selector: &Selector) -> Result<Vec<Arc<Value>>, Refusal> {
         let resource = self.resource.qualified();
-        let objects = self.store.list(&resource, &self.target.namespace).map(|(_, object)| object);
-        objects.filter(|object| selector.matches(object)).cloned().collect()
+        let objects = self.store.list(&resource, &self.target.namespace);
+        let objects = objects.map(|(_, object)| self.kind.read(object, &self.resource));
+        objects.filter(|object| object.as_ref().map_or(true, |object| selector.matches(object))).collect()
     }
 
     fn list_of(&self, items: Vec<Arc<Value>>) -> Value {
@@ -232,14 +255,13 @@ impl<'a> Call<'a> {
         let seconds = self.request.option("timeoutSeconds").parse::<u64>().ok();
         let mut body = WatchBody {
             store: self.shared.clone(),
-            resource: self.resource.qualified(),
+            kind: self.kind.clone(),
+            resource: self.resource.clone(),
             namespace: self.target.namespace.clone(),
             selector,
             revision: from.unwrap_or(self.store.revision),
             bookmarks,
             seen: self.store.bookmarks.len(),
-            api_version: self.resource.api_version(),
-            kind: self.resource.kind.clone(),
             pending: VecDeque::new(),
             deadline: seconds.map(|seconds| self.store.elapsed + Duration::from_secs(seconds)),
             closed: self.store.closed,
@@ -247,7 +269,7 @@ impl<'a> Call<'a> {
         };
         if initial || (from.is_none() && self.request.option("sendInitialEvents").is_empty()) {
             body.revision = self.store.revision;
-            let items = self.items(&body.selector);
+            let items = self.items(&body.selector)?;
             body.pending.extend(items.iter().map(|object| watch::line("ADDED", object)));
             if initial {
                 let end = body.bookmark(self.store.revision, true);

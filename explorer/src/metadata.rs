@@ -24,13 +24,23 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Result<Vec<FieldE
     let metadata = &object["metadata"];
     let mut errors = Vec::new();
     let (is_valid, detail): (fn(&str) -> bool, _) = match resource.plural.as_str() {
-        "namespaces" | "services" if !resource.custom => (is_label, LABEL),
+        "namespaces" | "services" | "statefulsets" if !resource.custom => (is_label, LABEL),
+        "roles" | "rolebindings" if !resource.custom => (is_segment, ""),
         _ => (is_subdomain, SUBDOMAIN),
     };
     match metadata["name"].as_str().unwrap_or_default() {
         "" => errors.push(FieldError::required("metadata.name", "name or generateName is required")),
         name if name.len() > 253 || (name.len() > 63 && detail == LABEL) => {
             return Err(Refusal::unsupported("the error for a long name"));
+        }
+        name if !is_valid(name) && detail.is_empty() => {
+            return Err(Refusal::unsupported(&format!("the error for the name {name:?} of a role")));
+        }
+        name if detail == LABEL && name.contains('.') => {
+            if !is_subdomain(name) {
+                return Err(Refusal::unsupported(&format!("the errors for the name {name:?}")));
+            }
+            errors.push(FieldError::invalid("metadata.name", &metadata["name"], "must not contain dots"));
         }
         name if !is_valid(name) => {
             errors.push(FieldError::invalid("metadata.name", &metadata["name"], detail));
@@ -51,6 +61,11 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Result<Vec<FieldE
         }
     }
     Ok(errors)
+}
+
+/// True for a name that can be a part of a path.
+fn is_segment(name: &str) -> bool {
+    name != "." && name != ".." && !name.contains(['/', '%'])
 }
 
 fn is_standard(finalizer: &str) -> bool {

@@ -10,6 +10,9 @@ use crate::schema::cel::Rules;
 use crate::schema::{Components, Node, Shape, builtin, structural};
 
 pub(crate) mod rules;
+mod versions;
+
+pub(crate) use versions::KindVersions;
 
 /// A kind with its paths and its schema.
 #[derive(Debug)]
@@ -21,8 +24,12 @@ pub(crate) struct Resource {
     pub(crate) kind: String,
     pub(crate) short_names: Vec<String>,
     pub(crate) namespaced: bool,
+    /// False for a version that only the storage and the conversion know.
+    pub(crate) served: bool,
     /// True if the kind has the subresource `status`.
     pub(crate) status: bool,
+    /// The fields of the subresource `scale`.
+    pub(crate) scale: Option<ScalePaths>,
     /// True for a kind of a CRD.
     pub(crate) custom: bool,
     /// PUT without a resource version replaces the object.
@@ -51,6 +58,7 @@ impl Resource {
         let folder = match (self.custom, self.plural.as_str()) {
             (true, plural) => format!("{}/{plural}", self.group),
             (false, "services") => "services/specs".to_owned(),
+            (false, "ingresses") => "ingress".to_owned(),
             (false, plural) => plural.to_owned(),
         };
         let name = if namespace.is_empty() { name.to_owned() } else { format!("{namespace}/{name}") };
@@ -72,14 +80,10 @@ impl Resource {
         }
     }
 
-    /// Reads a CRD: a resource for each served version. Only one version is supported.
-    pub(crate) fn of_crd(crd: &Value) -> Result<Self, Refusal> {
+    /// Reads a version of a CRD.
+    pub(crate) fn of_crd(crd: &Value, version: &Value) -> Result<Self, Refusal> {
         let spec = &crd["spec"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let versions = spec["versions"].as_array().cloned().unwrap_or_default();
-        let [version] = &versions[..] else {
-            return Err(Refusal::unsupported("CRDs with several versions"));
-        };
         if spec["preserveUnknownFields"] == true {
             return Err(Refusal::unsupported("preserveUnknownFields of a CRD"));
         }
@@ -116,7 +120,9 @@ impl Resource {
             kind: text(&spec["names"]["kind"]),
             short_names: texts(&spec["names"]["shortNames"]).collect(),
             namespaced: spec["scope"] == "Namespaced",
+            served: version["served"] != false,
             status: version["subresources"]["status"].is_object(),
+            scale: version["subresources"]["scale"].as_object().map(|scale| ScalePaths::of(|name| scale.get(name))),
             custom: true,
             unconditional: false,
             creates_on_put: false,
@@ -160,10 +166,60 @@ impl Resource {
             object["metadata"] = metadata;
             return Ok(());
         }
+        if self.plural == "roles" && object["rules"] == json!([]) {
+            // The writer owns an empty list, which is stored as null.
+            return Err(Refusal::unsupported("Roles with an empty list of rules"));
+        }
         builtin::read(&self.schema, object, "")?;
         rules::default(self, object);
         Ok(())
     }
+}
+
+/// The fields of an object that its `Scale` shows.
+#[derive(Debug)]
+pub(crate) struct ScalePaths {
+    pub(crate) spec: Vec<String>,
+    pub(crate) status: Vec<String>,
+    /// A text. Built-in kinds have a selector with labels instead.
+    pub(crate) selector: Vec<String>,
+}
+
+impl ScalePaths {
+    /// Reads the paths of a CRD. Missing ones are those of built-in kinds.
+    fn of<'a>(path: impl Fn(&str) -> Option<&'a Value>) -> Self {
+        let read = |name: &str, missing: &str| {
+            let text = path(name).and_then(Value::as_str).unwrap_or(missing);
+            text.split('.').filter(|field| !field.is_empty()).map(str::to_owned).collect()
+        };
+        Self {
+            spec: read("specReplicasPath", ".spec.replicas"),
+            status: read("statusReplicasPath", ".status.replicas"),
+            selector: read("labelSelectorPath", ""),
+        }
+    }
+}
+
+/// The kind `Scale`.
+pub(crate) fn scale_kind() -> KindVersions {
+    KindVersions::of(Resource {
+        group: "autoscaling".to_owned(),
+        version: "v1".to_owned(),
+        plural: "scales".to_owned(),
+        singular: "scale".to_owned(),
+        kind: "Scale".to_owned(),
+        short_names: Vec::new(),
+        namespaced: true,
+        served: false,
+        status: false,
+        scale: None,
+        custom: false,
+        unconditional: true,
+        creates_on_put: false,
+        returns_deleted: false,
+        schema: builtin::schema("autoscaling.v1.Scale"),
+        rules: None,
+    })
 }
 
 /// The schema of `metadata`.
@@ -174,11 +230,26 @@ fn metadata() -> Arc<Node> {
     }
 }
 
+/// The built-in kinds with the subresource `status`.
+const STATUS: &[&str] = &[
+    "namespaces",
+    "services",
+    "pods",
+    "deployments",
+    "persistentvolumeclaims",
+    "replicasets",
+    "statefulsets",
+    "horizontalpodautoscalers",
+    "jobs",
+    "ingresses",
+    "poddisruptionbudgets",
+];
+
 /// The built-in kinds.
-pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<Resource>>> {
-    static TABLE: OnceLock<Arc<BTreeMap<String, Arc<Resource>>>> = OnceLock::new();
+pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<KindVersions>>> {
+    static TABLE: OnceLock<Arc<BTreeMap<String, Arc<KindVersions>>>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let kinds: [(&str, &str, &str, &str, bool, &str); 9] = [
+        let kinds: [(&str, &str, &str, &str, bool, &str); 18] = [
             ("", "namespaces", "Namespace", "core.v1.Namespace", false, "ns"),
             ("", "configmaps", "ConfigMap", "core.v1.ConfigMap", true, "cm"),
             ("", "secrets", "Secret", "core.v1.Secret", true, ""),
@@ -188,25 +259,44 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<Resource>>> {
             ("apps", "deployments", "Deployment", "apps.v1.Deployment", true, "deploy"),
             ("coordination.k8s.io", "leases", "Lease", "coordination.v1.Lease", true, ""),
             ("events.k8s.io", "events", "Event", "events.v1.Event", true, "ev"),
+            ("", "persistentvolumeclaims", "PersistentVolumeClaim", "core.v1.PersistentVolumeClaim", true, "pvc"),
+            ("apps", "replicasets", "ReplicaSet", "apps.v1.ReplicaSet", true, "rs"),
+            ("apps", "statefulsets", "StatefulSet", "apps.v1.StatefulSet", true, "sts"),
+            (
+                "autoscaling",
+                "horizontalpodautoscalers",
+                "HorizontalPodAutoscaler",
+                "autoscaling.v2.HorizontalPodAutoscaler",
+                true,
+                "hpa",
+            ),
+            ("batch", "jobs", "Job", "batch.v1.Job", true, ""),
+            ("networking.k8s.io", "ingresses", "Ingress", "networking.v1.Ingress", true, "ing"),
+            ("policy", "poddisruptionbudgets", "PodDisruptionBudget", "policy.v1.PodDisruptionBudget", true, "pdb"),
+            ("rbac.authorization.k8s.io", "roles", "Role", "rbac.v1.Role", true, ""),
+            ("rbac.authorization.k8s.io", "rolebindings", "RoleBinding", "rbac.v1.RoleBinding", true, ""),
         ];
         let table = kinds.into_iter().map(|(group, plural, kind, schema, namespaced, short)| {
             let resource = Resource {
                 group: group.to_owned(),
-                version: "v1".to_owned(),
+                version: if group == "autoscaling" { "v2" } else { "v1" }.to_owned(),
                 plural: plural.to_owned(),
                 singular: kind.to_lowercase(),
                 kind: kind.to_owned(),
                 short_names: Some(short).filter(|name| !name.is_empty()).map(str::to_owned).into_iter().collect(),
                 namespaced,
-                status: matches!(plural, "namespaces" | "services" | "pods" | "deployments"),
+                served: true,
+                status: STATUS.contains(&plural),
+                scale: matches!(plural, "deployments" | "replicasets" | "statefulsets")
+                    .then(|| ScalePaths::of(|_| None)),
                 custom: false,
-                unconditional: plural != "leases",
-                creates_on_put: matches!(plural, "services" | "leases" | "events"),
-                returns_deleted: matches!(plural, "pods" | "services" | "serviceaccounts"),
+                unconditional: !matches!(plural, "leases" | "poddisruptionbudgets"),
+                creates_on_put: matches!(plural, "services" | "leases" | "events" | "roles" | "rolebindings"),
+                returns_deleted: matches!(plural, "pods" | "services" | "serviceaccounts" | "persistentvolumeclaims"),
                 schema: builtin::schema(schema),
                 rules: None,
             };
-            (resource.qualified(), Arc::new(resource))
+            (resource.qualified(), Arc::new(KindVersions::of(resource)))
         });
         Arc::new(table.collect())
     });

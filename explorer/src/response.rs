@@ -144,7 +144,15 @@ impl Refusal {
         Self::new(410, "Expired", message, Value::Null)
     }
 
+    /// The answer to a path that no handler has, which is not a `Status`.
+    pub(crate) fn no_page() -> Self {
+        Self("404 page not found\n".into())
+    }
+
     pub(crate) fn code(&self) -> StatusCode {
+        if self.0.is_string() {
+            return StatusCode::NOT_FOUND;
+        }
         let code = self.0["code"].as_u64().and_then(|code| u16::try_from(code).ok());
         code.and_then(|code| StatusCode::from_u16(code).ok()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -168,14 +176,18 @@ pub(crate) enum Answer {
 
 impl Answer {
     pub(crate) fn response(self) -> http::Response<ResponseBody> {
-        let (code, body) = match self {
-            Self::Document(code, value) => (code, ResponseBody::Once(Some(Bytes::from(value.to_string())))),
-            Self::Watch(watch) => (StatusCode::OK, ResponseBody::Watch(watch)),
+        let (code, body, media) = match self {
+            Self::Document(code, Value::String(text)) => {
+                (code, ResponseBody::Once(Some(Bytes::from(text))), "text/plain; charset=utf-8")
+            }
+            Self::Document(code, value) => {
+                (code, ResponseBody::Once(Some(Bytes::from(value.to_string()))), "application/json")
+            }
+            Self::Watch(watch) => (StatusCode::OK, ResponseBody::Watch(watch), "application/json"),
         };
         let mut response = http::Response::new(body);
         *response.status_mut() = code;
-        let json = http::HeaderValue::from_static("application/json");
-        response.headers_mut().insert(http::header::CONTENT_TYPE, json);
+        response.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(media));
         response
     }
 }

@@ -16,7 +16,7 @@ use crate::authorize::User;
 use crate::call::Call;
 use crate::gc;
 use crate::request::Request;
-use crate::resource::Resource;
+use crate::resource::KindVersions;
 use crate::response::{Answer, Refusal, ResponseBody};
 use crate::schema::Node;
 use crate::store::{Change, Key, Store};
@@ -92,13 +92,38 @@ impl ApiServer {
     ///
     /// The CRD has a feature that the server does not have. The error names it.
     pub fn add_crd(&self, crd: &Value) -> Result<(), String> {
-        let resource =
-            Resource::of_crd(crd).map_err(|refusal| refusal.0["message"].as_str().unwrap_or_default().to_owned())?;
+        let kind = KindVersions::of_crd(crd)
+            .map_err(|refusal| refusal.0["message"].as_str().unwrap_or_default().to_owned())?;
+        self.replace_kind(kind);
+        Ok(())
+    }
+
+    /// Sets the function that plays the conversion webhook of a CRD, such as `widgets.example.com`. It gets an object and
+    /// an API version, and returns the object in this version. Without it, requests that need a conversion answer 501.
+    ///
+    /// The server keeps the metadata of the object, except labels and annotations, as kube-apiserver does.
+    ///
+    /// # Errors
+    ///
+    /// The server has no such CRD, or the CRD does not have the conversion strategy `Webhook`.
+    pub fn convert(
+        &self,
+        crd: &str,
+        convert: impl Fn(&Value, &str) -> Result<Value, String> + Send + Sync + 'static,
+    ) -> Result<(), String> {
+        let found = self.state().resources.get(crd).cloned();
+        let Some(kind) = found.filter(|kind| kind.storage().custom) else {
+            return Err(format!("the CRD {crd} is unknown: call `add_crd` first"));
+        };
+        self.replace_kind(kind.with_webhook(Arc::new(convert))?);
+        Ok(())
+    }
+
+    fn replace_kind(&self, kind: KindVersions) {
         let mut store = self.state();
         let mut resources = (*store.resources).clone();
-        resources.insert(resource.qualified(), Arc::new(resource));
+        resources.insert(kind.storage().qualified(), Arc::new(kind));
         store.resources = Arc::new(resources);
-        Ok(())
     }
 
     /// Returns a server with a copy of the state, without open watches. It has the same hook.
@@ -156,9 +181,22 @@ impl ApiServer {
         store.wakers.wake();
     }
 
-    /// Returns all objects of a resource, such as `deployments.apps`, in the order of their names.
+    /// Returns all objects of a resource, such as `deployments.apps`, in the order of their names and in the storage version.
     pub fn objects(&self, resource: &str) -> Vec<Value> {
-        self.state().list(resource, "").map(|(_, object)| (**object).clone()).collect()
+        self.shared(resource).iter().map(|object| (**object).clone()).collect()
+    }
+
+    /// Like [`ApiServer::objects`], without a copy.
+    pub(crate) fn shared(&self, resource: &str) -> Vec<Arc<Value>> {
+        let store = self.state();
+        let objects = store.list(resource, "").map(|(_, object)| object);
+        match store.resources.get(resource) {
+            Some(kind) => {
+                let read = |object: &Arc<Value>| kind.read(object, kind.storage()).unwrap_or_else(|_| object.clone());
+                objects.map(read).collect()
+            }
+            None => Vec::new(),
+        }
     }
 
     /// Handles a request.
@@ -214,7 +252,8 @@ impl ApiServer {
     pub(crate) fn place(&self, object: &Value) -> Result<Key, String> {
         let store = self.state();
         let (version, kind) = (&object["apiVersion"], &object["kind"]);
-        let resource = store.resources.values().find(|known| *version == known.api_version() && *kind == known.kind);
+        let mut resources = store.resources.values().flat_map(|known| known.all());
+        let resource = resources.find(|known| *version == known.api_version() && *kind == known.kind);
         let resource = resource.ok_or_else(|| format!("the kind {version} {kind} is unknown"))?;
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
         let namespace = text("namespace").unwrap_or_else(|| "default".to_owned());
@@ -225,7 +264,9 @@ impl ApiServer {
     /// The schema of the kind of a manifest.
     pub(crate) fn schema(&self, object: &Value) -> Option<Arc<Node>> {
         let (resource, ..) = self.place(object).ok()?;
-        self.state().resources.get(&resource).map(|resource| resource.schema.clone())
+        let version = object["apiVersion"].as_str().unwrap_or_default();
+        let known = self.state().resources.get(&resource).cloned()?;
+        known.at(version).map(|resource| resource.schema.clone())
     }
 
     /// Sends a request of another client about an object, without the hook. POST is for a new object.
@@ -238,7 +279,7 @@ impl ApiServer {
         body: &Value,
     ) -> Result<(), String> {
         let (resource, namespace, name) = key;
-        let Some(resource) = self.state().resources.get(resource).cloned() else {
+        let Some(resource) = self.state().resources.get(resource).map(|kind| kind.storage().clone()) else {
             return Err(format!("the resource {resource} is unknown"));
         };
         let root = if resource.group.is_empty() { "api" } else { "apis" };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::resource::{Resource, builtins};
+use crate::resource::{KindVersions, builtins};
 
 /// The place of an object: its resource, namespace and name.
 pub(crate) type Key = (String, String, String);
@@ -27,7 +27,7 @@ pub(crate) struct Change {
 /// The whole state of a server. A copy shares all objects and schemas with the original.
 #[derive(Clone)]
 pub(crate) struct Store {
-    pub(crate) resources: Arc<BTreeMap<String, Arc<Resource>>>,
+    pub(crate) resources: Arc<BTreeMap<String, Arc<KindVersions>>>,
     pub(crate) objects: BTreeMap<Key, Arc<Value>>,
     pub(crate) history: Vec<Change>,
     /// Changes up to this revision are forgotten.
@@ -85,6 +85,9 @@ impl Default for Store {
         }
     }
 }
+
+/// The letters of generated names.
+pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 impl Store {
     pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Value>> {
@@ -156,7 +159,6 @@ impl Store {
 
     /// A suffix for generated names.
     pub(crate) fn new_suffix(&mut self) -> String {
-        const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         self.names += 1;
         let mut rest = self.names;
         let mut suffix = String::new();

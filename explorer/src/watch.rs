@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use crate::resource::{KindVersions, Resource};
 use crate::response::Refusal;
 use crate::selector::Selector;
 use crate::store::{Change, Store};
@@ -15,7 +16,9 @@ use crate::store::{Change, Store};
 /// The stream of a watch. It has no thread: the changes are read when the client asks for the next line.
 pub struct WatchBody {
     pub(crate) store: Arc<Mutex<Store>>,
-    pub(crate) resource: String,
+    pub(crate) kind: Arc<KindVersions>,
+    /// The version of the events.
+    pub(crate) resource: Arc<Resource>,
     pub(crate) namespace: String,
     pub(crate) selector: Selector,
     /// The last revision that the client has seen.
@@ -23,9 +26,6 @@ pub struct WatchBody {
     pub(crate) bookmarks: bool,
     /// The number of requested bookmarks that were seen.
     pub(crate) seen: usize,
-    /// Identity of the objects in bookmarks.
-    pub(crate) api_version: String,
-    pub(crate) kind: String,
     pub(crate) pending: VecDeque<Bytes>,
     /// The time at which the watch ends.
     pub(crate) deadline: Option<Duration>,
@@ -53,7 +53,14 @@ impl WatchBody {
             }
             let start = store.history.partition_point(|change| change.revision <= self.revision);
             for change in &store.history[start..] {
-                self.pending.extend(self.event(change));
+                match self.event(change) {
+                    Ok(event) => self.pending.extend(event),
+                    Err(refusal) => {
+                        self.pending.push_back(line("ERROR", &refusal.0));
+                        self.ended = true;
+                        break;
+                    }
+                }
             }
             self.revision = self.revision.max(store.revision);
             if self.seen < store.bookmarks.len() {
@@ -73,31 +80,33 @@ impl WatchBody {
         }
     }
 
-    fn event(&self, change: &Change) -> Option<Bytes> {
+    fn event(&self, change: &Change) -> Result<Option<Bytes>, Refusal> {
         let (resource, namespace, _) = &change.key;
-        if *resource != self.resource || !(self.namespace.is_empty() || *namespace == self.namespace) {
-            return None;
+        if *resource != self.resource.qualified() || !(self.namespace.is_empty() || *namespace == self.namespace) {
+            return Ok(None);
         }
-        let before = change.before.as_ref().is_some_and(|object| self.selector.matches(object));
-        let after = !change.deleted && self.selector.matches(&change.after);
-        match (before, after) {
-            (false, true) => Some(line("ADDED", &change.after)),
-            (true, true) => Some(line("MODIFIED", &change.after)),
-            (true, false) if change.deleted => Some(line("DELETED", &change.after)),
-            (true, false) => {
+        let read = |object: &Arc<Value>| self.kind.read(object, &self.resource);
+        let before = change.before.as_ref().map(read).transpose()?.filter(|object| self.selector.matches(object));
+        let after = read(&change.after)?;
+        let matches = !change.deleted && self.selector.matches(&after);
+        Ok(match (before, matches) {
+            (None, true) => Some(line("ADDED", &after)),
+            (Some(_), true) => Some(line("MODIFIED", &after)),
+            (Some(_), false) if change.deleted => Some(line("DELETED", &after)),
+            (Some(before), false) => {
                 // The object as the client knew it, with the revision of the change.
-                let mut last = change.before.as_deref().cloned().unwrap_or_default();
-                last["metadata"]["resourceVersion"] = change.after["metadata"]["resourceVersion"].clone();
+                let mut last = (*before).clone();
+                last["metadata"]["resourceVersion"] = after["metadata"]["resourceVersion"].clone();
                 Some(line("DELETED", &last))
             }
-            (false, false) => None,
-        }
+            (None, false) => None,
+        })
     }
 
     /// An event that only has a revision.
     pub(crate) fn bookmark(&self, revision: u64, initial: bool) -> Bytes {
         let mut object = json!({
-            "kind": self.kind, "apiVersion": self.api_version, "metadata": { "resourceVersion": revision.to_string() },
+            "kind": self.resource.kind, "apiVersion": self.resource.api_version(), "metadata": { "resourceVersion": revision.to_string() },
         });
         if initial {
             object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use explorer::{ApiServer, Verdict};
+use explorer::{ApiServer, Stages, Verdict};
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
-use kube::{Api, Client};
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams, WatchEvent,
+    WatchParams,
+};
+use kube::{Api, Client, Discovery};
 use serde_json::{Value, json};
 
 fn maps(server: &ApiServer) -> Api<ConfigMap> {
@@ -225,4 +228,144 @@ async fn features_that_are_missing_have_names() {
         }
         other => panic!("{other}"),
     }
+}
+
+fn shop_crd(conversion: Value) -> Value {
+    let version = |name: &str, field: &str| {
+        json!({
+            "name": name, "served": true, "storage": name == "v2",
+            "schema": { "openAPIV3Schema": { "type": "object", "properties": {
+                "spec": { "type": "object", "properties": { field: { "type": "integer" } } },
+            } } },
+        })
+    };
+    json!({ "spec": {
+        "group": "example.com", "scope": "Namespaced", "names": { "plural": "shops", "kind": "Shop" },
+        "versions": [version("v1", "size"), version("v2", "places")], "conversion": conversion,
+    } })
+}
+
+fn shops(server: &ApiServer, version: &str) -> Api<DynamicObject> {
+    let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("example.com", version, "Shop"), "shops");
+    Api::default_namespaced_with(Client::new(server.service(), "default"), &resource)
+}
+
+#[tokio::test]
+async fn a_webhook_converts_between_versions() {
+    let server = ApiServer::new();
+    server.add_crd(&shop_crd(json!({ "strategy": "Webhook" }))).unwrap();
+    let shop = json!({
+        "apiVersion": "example.com/v1", "kind": "Shop", "metadata": { "name": "corner" }, "spec": { "size": 3 },
+    });
+    let shop: DynamicObject = serde_json::from_value(shop).unwrap();
+    let refused = shops(&server, "v1").create(&PostParams::default(), &shop).await.unwrap_err().to_string();
+    let expected = "the conversion webhook of shops.example.com; set it with `ApiServer::convert`";
+    assert!(refused.contains(expected), "{refused}");
+
+    server
+        .convert("shops.example.com", |object, version| {
+            let (from, to) = if version == "example.com/v2" { ("size", "places") } else { ("places", "size") };
+            let mut converted = object.clone();
+            converted["apiVersion"] = version.into();
+            converted["spec"] = json!({ to: object["spec"][from] });
+            Ok(converted)
+        })
+        .unwrap();
+    shops(&server, "v1").create(&PostParams::default(), &shop).await.unwrap();
+    let spec = |shop: DynamicObject| shop.data["spec"].clone();
+    assert_eq!(spec(shops(&server, "v1").get("corner").await.unwrap()), json!({ "size": 3 }));
+    assert_eq!(spec(shops(&server, "v2").get("corner").await.unwrap()), json!({ "places": 3 }));
+    assert_eq!(server.objects("shops.example.com")[0]["apiVersion"], "example.com/v2");
+
+    let listed = Discovery::new(Client::new(server.service(), "default")).run().await.unwrap();
+    let versions: Vec<_> = listed.get("example.com").unwrap().versions().map(str::to_owned).collect();
+    assert_eq!(versions, ["v2", "v1"]);
+}
+
+#[test]
+fn a_conversion_needs_a_webhook() {
+    let server = ApiServer::new();
+    let convert = || server.convert("shops.example.com", |object, _| Ok(object.clone())).unwrap_err();
+    assert_eq!(convert(), "the CRD shops.example.com is unknown: call `add_crd` first");
+    server.add_crd(&shop_crd(Value::Null)).unwrap();
+    let expected =
+        "the CRD shops.example.com has the conversion strategy None: set `spec.conversion.strategy: Webhook`";
+    assert_eq!(convert(), expected);
+}
+
+/// Applies the stages until nothing changes, and returns a field of the status of each object.
+fn settled(stages: &Stages, field: &str) -> Vec<(String, Value)> {
+    let server = ApiServer::new();
+    let template = json!({
+        "metadata": { "labels": { "app": "x" } },
+        "spec": { "containers": [{ "name": "main", "image": "example.com/main:1" }], "restartPolicy": "Always" },
+    });
+    let mut task = template.clone();
+    task["spec"]["restartPolicy"] = "Never".into();
+    let selector = json!({ "matchLabels": { "app": "x" } });
+    let claim = json!({ "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } });
+    for (path, spec) in [
+        (
+            "apis/apps/v1/namespaces/default/deployments",
+            json!({ "replicas": 2, "selector": selector, "template": template }),
+        ),
+        ("apis/batch/v1/namespaces/default/jobs", json!({ "template": task })),
+        ("api/v1/namespaces/default/persistentvolumeclaims", claim),
+    ] {
+        let request = explorer::Request {
+            method: http::Method::POST,
+            path: format!("/{path}"),
+            query: std::collections::BTreeMap::new(),
+            content_type: "application/json".to_owned(),
+            user_agent: "test".to_owned(),
+            body: json!({ "metadata": { "name": "a" }, "spec": spec }).to_string().into(),
+        };
+        assert_eq!(server.answer(&request).unwrap().status(), 201);
+    }
+    while stages.step(&server).unwrap() > 0 {}
+    let resources = ["deployments.apps", "jobs.batch", "persistentvolumeclaims", "pods"];
+    let statuses = resources.iter().flat_map(|resource| {
+        server
+            .objects(resource)
+            .into_iter()
+            .map(move |object| ((*resource).to_owned(), object["status"][field].clone()))
+    });
+    statuses.filter(|(_, value)| !value.is_null()).collect()
+}
+
+#[test]
+fn an_author_chooses_failures() {
+    let healthy = Stages::default();
+    let failing = Stages::default()
+        .failing("deployments.apps", "a")
+        .failing("jobs.batch", "a")
+        .failing("persistentvolumeclaims", "a");
+    let of = |stages: &Stages, field: &str| json!(settled(stages, field));
+    assert_eq!(of(&healthy, "availableReplicas"), json!([["deployments.apps", 2]]));
+    assert_eq!(of(&failing, "availableReplicas"), json!([]));
+    let phases = |claim: &str, pod: &str| json!([["persistentvolumeclaims", claim], ["pods", pod], ["pods", pod]]);
+    assert_eq!(of(&healthy, "phase"), phases("Bound", "Running"));
+    assert_eq!(of(&failing, "phase"), phases("Pending", "Pending"));
+    assert_eq!(of(&healthy, "succeeded"), json!([["jobs.batch", 1]]));
+    assert_eq!(of(&failing, "failed"), json!([["jobs.batch", 1]]));
+}
+
+#[tokio::test]
+async fn a_scale_changes_the_replicas() {
+    let server = ApiServer::new();
+    let mut crd = shop_crd(Value::Null);
+    let version = &mut crd["spec"]["versions"][1];
+    version["subresources"] = json!({
+        "scale": { "specReplicasPath": ".spec.places", "statusReplicasPath": ".status.places" },
+    });
+    server.add_crd(&crd).unwrap();
+    let shops = shops(&server, "v2");
+    let shop = json!({
+        "apiVersion": "example.com/v2", "kind": "Shop", "metadata": { "name": "corner" }, "spec": { "places": 3 },
+    });
+    shops.create(&PostParams::default(), &serde_json::from_value(shop).unwrap()).await.unwrap();
+    assert_eq!(shops.get_scale("corner").await.unwrap().spec.unwrap().replicas, Some(3));
+    let change = Patch::Merge(json!({ "spec": { "replicas": 5 } }));
+    shops.patch_scale("corner", &PatchParams::default(), &change).await.unwrap();
+    assert_eq!(shops.get("corner").await.unwrap().data["spec"], json!({ "places": 5 }));
 }

@@ -16,6 +16,17 @@ struct Branch {
 }
 
 impl FieldSet {
+    /// The set of one field.
+    pub(crate) fn of(path: &[&str]) -> Self {
+        let mut set = Self::default();
+        set.insert(&path.iter().map(|name| format!("f:{name}")).collect::<Vec<_>>());
+        set
+    }
+
+    /// True if a field is in the set.
+    pub(crate) fn has(&self, path: &[&str]) -> bool {
+        !Self::of(path).intersection(self).is_empty()
+    }
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

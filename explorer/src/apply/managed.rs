@@ -103,6 +103,16 @@ impl ManagedFields {
         self.0.get(manager)
     }
 
+    /// The entry of a manager, which may have another API version.
+    pub(crate) fn entry(&self, manager: &Manager) -> Option<(&Manager, &Owned)> {
+        self.0.get_key_value(manager)
+    }
+
+    /// Removes the managers that do not match.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&Manager) -> bool) {
+        self.0.retain(|manager, _| keep(manager));
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Manager, &Owned)> {
         self.0.iter()
     }

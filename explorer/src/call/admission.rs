@@ -5,9 +5,19 @@ use serde_json::{Value, json};
 use super::Call;
 use crate::response::Refusal;
 
+/// The finalizer that keeps a claim while a Pod uses it.
+pub(crate) const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
+
 impl Call<'_> {
     /// The admission of Pods: the account, its token, tolerations and the priority.
     pub(super) fn admit(&mut self, object: &mut Value) -> Result<(), Refusal> {
+        if !self.resource.custom && self.resource.plural == "persistentvolumeclaims" {
+            let mut finalizers = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+            if !finalizers.iter().any(|finalizer| finalizer == CLAIM_FINALIZER) {
+                finalizers.push(CLAIM_FINALIZER.into());
+                object["metadata"]["finalizers"] = finalizers.into();
+            }
+        }
         if self.resource.custom || self.resource.plural != "pods" {
             return Ok(());
         }
@@ -30,7 +40,7 @@ impl Call<'_> {
             own => *own == true,
         };
         if automount {
-            add_token(spec, &format!("kube-api-access-{}", self.store.new_suffix()));
+            add_token(spec, &format!("kube-api-access-{}", suffix(hash(format!("{namespace}/{name}").as_bytes()))));
         }
         let tolerations = spec["tolerations"].as_array().cloned().unwrap_or_default();
         let mut all = tolerations.clone();
@@ -66,6 +76,23 @@ impl Call<'_> {
         spec["ipFamilies"] = json!(["IPv4"]);
         spec["ipFamilyPolicy"] = "SingleStack".into();
     }
+}
+
+/// FNV-1a, in 32 bits.
+pub(crate) fn hash(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+/// A hash in the form of the end of a generated name. Equal runs of an operator get equal names.
+pub(crate) fn suffix(mut hash: u32) -> String {
+    let letters = &crate::store::LETTERS;
+    (0..5)
+        .map(|_| {
+            let letter = letters[hash as usize % letters.len()];
+            hash /= 27;
+            char::from(letter)
+        })
+        .collect()
 }
 
 /// Mounts the token of the account into the containers of a Pod.

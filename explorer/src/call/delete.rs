@@ -54,7 +54,7 @@ impl Call<'_> {
             return Err(Refusal::unsupported("deletion of namespaces"));
         }
         let key = self.key(name);
-        let live = self.store.get(&key).cloned().ok_or_else(|| self.not_found(name))?;
+        let live = self.find(name)?.ok_or_else(|| self.not_found(name))?;
         let mut object = (*live).clone();
         self.check_preconditions(name, &object, options)?;
 
@@ -84,7 +84,7 @@ impl Call<'_> {
                 }
             }
         }
-        let finalizers = finalizers(&object, options.propagation.as_deref());
+        let finalizers = finalizers(&object, options.propagation.as_deref().or(self.propagation(&object)));
         let pending = !finalizers.is_empty();
         if object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default() != finalizers {
             let finalizers = if pending { Value::from(finalizers) } else { Value::Null };
@@ -99,13 +99,14 @@ impl Call<'_> {
             metadata["deletionGracePeriodSeconds"] = 0.into();
         }
         if graceful || pending {
-            let stored = if object == *live { live.clone() } else { self.store.put(key.clone(), object) };
+            let stored = if object == *live { live.clone() } else { self.put(key.clone(), object)? };
             let lasting = stored["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or_default() > 0;
             if pending || lasting {
                 return Ok((*stored).clone());
             }
         }
-        let last = self.store.remove(&key).unwrap_or(live);
+        let last =
+            self.store.remove(&key).map(|last| self.kind.read(&last, &self.resource)).transpose()?.unwrap_or(live);
         if self.resource.returns_deleted {
             return Ok((*last).clone());
         }
@@ -117,6 +118,14 @@ impl Call<'_> {
         details.insert("kind".to_owned(), self.resource.plural.clone().into());
         details.insert("uid".to_owned(), last["metadata"]["uid"].clone());
         Ok(json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details }))
+    }
+
+    /// The propagation of a deletion that does not choose one: Jobs leave their Pods.
+    fn propagation(&self, object: &Value) -> Option<&'static str> {
+        let chosen = object["metadata"]["finalizers"].as_array().into_iter().flatten();
+        let mut chosen = chosen.filter(|finalizer| *finalizer == "orphan" || *finalizer == "foregroundDeletion");
+        let orphans = !self.resource.custom && self.resource.plural == "jobs";
+        (orphans && chosen.next().is_none()).then_some("Orphan")
     }
 
     fn check_preconditions(&self, name: &str, object: &Value, options: &DeleteOptions) -> Result<(), Refusal> {
@@ -156,7 +165,7 @@ impl Call<'_> {
     pub(super) fn delete_collection(&mut self) -> Result<Answer, Refusal> {
         let options = self.delete_options()?;
         let selector = self.selector()?;
-        let items = self.items(&selector);
+        let items = self.items(&selector)?;
         let list = self.list_of(items.clone());
         for item in items {
             if let Some(name) = item["metadata"]["name"].as_str() {

@@ -6,6 +6,9 @@ use super::Resource;
 use crate::response::{FieldError, Refusal};
 use crate::schema::builtin::to_base64;
 
+mod policies;
+mod workloads;
+
 /// An object of Go's type without values, which a new object is compared with.
 pub(crate) fn empty(resource: &Resource) -> Value {
     if resource.custom {
@@ -22,16 +25,54 @@ pub(crate) fn empty(resource: &Resource) -> Value {
         }),
         "services" => json!({ "metadata": {}, "spec": {}, "status": { "loadBalancer": {} } }),
         "namespaces" => json!({ "metadata": {}, "spec": {}, "status": {} }),
+        "persistentvolumeclaims" => json!({ "metadata": {}, "spec": { "resources": {} }, "status": {} }),
+        "replicasets" => json!({
+            "metadata": {},
+            "spec": { "selector": null, "template": { "metadata": {}, "spec": { "containers": null } } },
+            "status": { "replicas": 0 },
+        }),
+        "statefulsets" => json!({
+            "metadata": {},
+            "spec": {
+                "selector": null, "template": { "metadata": {}, "spec": { "containers": null } },
+                "serviceName": "", "updateStrategy": {},
+            },
+            "status": { "replicas": 0, "availableReplicas": 0 },
+        }),
+        "jobs" => json!({
+            "metadata": {},
+            "spec": { "template": { "metadata": {}, "spec": { "containers": null } } },
+            "status": {},
+        }),
+        "ingresses" => json!({ "metadata": {}, "spec": {}, "status": { "loadBalancer": {} } }),
+        "poddisruptionbudgets" => json!({ "metadata": {}, "spec": {}, "status": budget_status() }),
+        "horizontalpodautoscalers" => json!({
+            "metadata": {},
+            "spec": { "scaleTargetRef": { "kind": "", "name": "" }, "maxReplicas": 0 },
+            "status": { "desiredReplicas": 0, "currentMetrics": null },
+        }),
+        "roles" => json!({ "metadata": {}, "rules": null }),
+        "rolebindings" => json!({ "metadata": {}, "roleRef": { "apiGroup": "", "kind": "", "name": "" } }),
         "leases" => json!({ "metadata": {}, "spec": {} }),
         "events" => json!({ "metadata": {}, "eventTime": null, "regarding": {} }),
         _ => json!({ "metadata": {} }),
     }
 }
 
+fn budget_status() -> Value {
+    json!({ "disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0 })
+}
+
 /// Sets the defaults that concern several fields.
 pub(crate) fn default(resource: &Resource, object: &mut Value) {
     match resource.plural.as_str() {
         "pods" => default_pod(object),
+        "jobs" => {
+            let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+            if labels.as_object().is_some_and(|labels| !labels.is_empty()) && object["metadata"]["labels"].is_null() {
+                object["metadata"]["labels"] = labels;
+            }
+        }
         "secrets" => {
             if let Some(texts) = object["stringData"].take().as_object() {
                 for (key, text) in texts {
@@ -94,12 +135,44 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value) {
             object["metadata"]["generation"] = 1.into();
             object["status"] = json!({});
         }
+        "persistentvolumeclaims" => object["status"] = json!({ "phase": "Pending" }),
+        "replicasets" | "statefulsets" | "jobs" | "ingresses" | "poddisruptionbudgets" => {
+            object["metadata"]["generation"] = 1.into();
+            object["status"] = empty(resource)["status"].take();
+            if resource.plural == "jobs" {
+                select_own_pods(object);
+            }
+        }
+        "horizontalpodautoscalers" => object["status"] = empty(resource)["status"].take(),
         "services" => object["status"] = json!({ "loadBalancer": {} }),
         "namespaces" => {
             object["spec"]["finalizers"] = json!(["kubernetes"]);
             object["status"] = json!({ "phase": "Active" });
         }
         _ => {}
+    }
+}
+
+/// Makes a Job select its own Pods, by its UID.
+fn select_own_pods(job: &mut Value) {
+    if job["spec"]["manualSelector"] == true {
+        return;
+    }
+    let (name, uid) = (job["metadata"]["name"].clone(), job["metadata"]["uid"].clone());
+    let labels = &mut job["spec"]["template"]["metadata"]["labels"];
+    for (label, value) in [
+        ("job-name", &name),
+        ("batch.kubernetes.io/job-name", &name),
+        ("controller-uid", &uid),
+        ("batch.kubernetes.io/controller-uid", &uid),
+    ] {
+        if labels[label].is_null() {
+            labels[label] = value.clone();
+        }
+    }
+    let selected = &mut job["spec"]["selector"]["matchLabels"]["batch.kubernetes.io/controller-uid"];
+    if selected.is_null() {
+        *selected = uid;
     }
 }
 
@@ -159,7 +232,9 @@ pub(crate) fn prepare_update(resource: &Resource, subresource: &str, object: &mu
                 };
                 rest(object) != rest(old)
             }
-            (false, "pods") => object["spec"] != old["spec"],
+            (false, "pods" | "replicasets" | "statefulsets" | "jobs" | "ingresses" | "poddisruptionbudgets") => {
+                object["spec"] != old["spec"]
+            }
             (false, "deployments") => {
                 object["spec"] != old["spec"] || object["metadata"]["annotations"] != old["metadata"]["annotations"]
             }
@@ -261,6 +336,13 @@ pub(crate) fn validate(resource: &Resource, object: &Value, old: Option<&Value>)
         }
         "services" => validate_service(object, old, &mut errors)?,
         "leases" => validate_lease(object, old, &mut errors),
+        "replicasets" | "statefulsets" | "jobs" => workloads::validate(resource, object, old, &mut errors)?,
+        "persistentvolumeclaims" => workloads::validate_claim(object, old, &mut errors)?,
+        "ingresses" => policies::validate_ingress(object, &mut errors)?,
+        "poddisruptionbudgets" => policies::validate_budget(object, &mut errors)?,
+        "horizontalpodautoscalers" => policies::validate_autoscaler(object, &mut errors)?,
+        "roles" => policies::validate_role(object, &mut errors),
+        "rolebindings" => policies::validate_binding(object, old, &mut errors)?,
         _ => {}
     }
     Ok(errors)

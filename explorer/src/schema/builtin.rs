@@ -69,8 +69,32 @@ const FIELDS: &[(&str, &[&str])] = &[
             "securityContext",
         ],
     ),
-    ("core.v1.Volume", &["name", "configMap", "secret", "emptyDir", "projected"]),
+    ("core.v1.Volume", &["name", "configMap", "secret", "emptyDir", "persistentVolumeClaim", "projected"]),
     ("core.v1.ResourceRequirements", &["limits", "requests"]),
+    (
+        "core.v1.PersistentVolumeClaimSpec",
+        &["accessModes", "resources", "selector", "storageClassName", "volumeMode", "volumeName"],
+    ),
+    ("core.v1.PersistentVolumeClaimStatus", &["accessModes", "capacity", "phase", "conditions"]),
+    (
+        "batch.v1.JobSpec",
+        &[
+            "activeDeadlineSeconds",
+            "backoffLimit",
+            "completionMode",
+            "completions",
+            "manualSelector",
+            "parallelism",
+            "podReplacementPolicy",
+            "selector",
+            "suspend",
+            "template",
+            "ttlSecondsAfterFinished",
+        ],
+    ),
+    ("networking.v1.IngressBackend", &["service"]),
+    ("autoscaling.v2.HorizontalPodAutoscalerSpec", &["maxReplicas", "metrics", "minReplicas", "scaleTargetRef"]),
+    ("autoscaling.v2.MetricSpec", &["resource", "type"]),
     (
         "core.v1.ServiceSpec",
         &[
@@ -131,6 +155,33 @@ const POINTERS: &[(&str, &[&str])] = &[
     ("core.v1.ServiceAccount", &["automountServiceAccountToken"]),
     ("apps.v1.DeploymentSpec", &["replicas", "revisionHistoryLimit", "progressDeadlineSeconds"]),
     ("apps.v1.DeploymentStatus", &["collisionCount", "terminatingReplicas"]),
+    ("apps.v1.ReplicaSetSpec", &["replicas"]),
+    ("apps.v1.ReplicaSetStatus", &["terminatingReplicas"]),
+    ("apps.v1.StatefulSetSpec", &["replicas", "revisionHistoryLimit"]),
+    ("apps.v1.StatefulSetStatus", &["collisionCount"]),
+    ("apps.v1.RollingUpdateStatefulSetStrategy", &["partition", "maxUnavailable"]),
+    (
+        "batch.v1.JobSpec",
+        &[
+            "activeDeadlineSeconds",
+            "backoffLimit",
+            "completionMode",
+            "completions",
+            "manualSelector",
+            "parallelism",
+            "podReplacementPolicy",
+            "suspend",
+            "ttlSecondsAfterFinished",
+        ],
+    ),
+    ("core.v1.ContainerStatus", &["started"]),
+    ("batch.v1.JobStatus", &["terminating", "ready", "failedIndexes"]),
+    ("core.v1.PersistentVolumeClaimSpec", &["storageClassName", "volumeMode"]),
+    ("networking.v1.IngressSpec", &["ingressClassName"]),
+    ("policy.v1.PodDisruptionBudgetSpec", &["minAvailable", "maxUnavailable", "unhealthyPodEvictionPolicy"]),
+    ("autoscaling.v2.HorizontalPodAutoscalerSpec", &["minReplicas"]),
+    ("autoscaling.v2.HorizontalPodAutoscalerStatus", &["observedGeneration"]),
+    ("autoscaling.v2.MetricTarget", &["averageUtilization"]),
     (
         "coordination.v1.LeaseSpec",
         &[
@@ -200,10 +251,11 @@ pub(crate) fn read(node: &Node, value: &mut Value, path: &str) -> Result<(), Ref
                 let Some(default) = &property.default else {
                     continue;
                 };
+                let always = || ALWAYS.iter().any(|(known, kept)| name.ends_with(known) && kept == field);
                 let kept = match default {
-                    Value::Object(_) => ALWAYS.iter().any(|(known, kept)| name.ends_with(known) && kept == field),
-                    Value::String(text) => !text.is_empty() || node.required.contains(field),
-                    _ => node.required.contains(field),
+                    Value::Object(_) => always(),
+                    Value::String(text) => !text.is_empty() || node.required.contains(field) || always(),
+                    _ => node.required.contains(field) || always(),
                 };
                 if kept && (!map.contains_key(field) || map[field] == "") {
                     let mut value = default.clone();
@@ -286,6 +338,47 @@ const ALWAYS: &[(&str, &str)] = &[
     ("core.v1.Namespace", "status"),
     ("coordination.v1.Lease", "metadata"),
     ("coordination.v1.Lease", "spec"),
+    ("core.v1.PersistentVolumeClaim", "metadata"),
+    ("core.v1.PersistentVolumeClaim", "spec"),
+    ("core.v1.PersistentVolumeClaim", "status"),
+    ("core.v1.PersistentVolumeClaimSpec", "resources"),
+    ("apps.v1.ReplicaSet", "metadata"),
+    ("apps.v1.ReplicaSet", "spec"),
+    ("apps.v1.ReplicaSet", "status"),
+    ("apps.v1.ReplicaSetSpec", "template"),
+    ("apps.v1.StatefulSet", "metadata"),
+    ("apps.v1.StatefulSet", "spec"),
+    ("apps.v1.StatefulSet", "status"),
+    ("apps.v1.StatefulSetSpec", "template"),
+    ("apps.v1.StatefulSetSpec", "updateStrategy"),
+    ("apps.v1.StatefulSetSpec", "serviceName"),
+    ("apps.v1.StatefulSetStatus", "availableReplicas"),
+    ("autoscaling.v1.Scale", "metadata"),
+    ("autoscaling.v1.Scale", "spec"),
+    ("autoscaling.v1.Scale", "status"),
+    ("autoscaling.v2.HorizontalPodAutoscaler", "metadata"),
+    ("autoscaling.v2.HorizontalPodAutoscaler", "spec"),
+    ("autoscaling.v2.HorizontalPodAutoscaler", "status"),
+    ("autoscaling.v2.HorizontalPodAutoscalerSpec", "scaleTargetRef"),
+    ("batch.v1.Job", "metadata"),
+    ("batch.v1.Job", "spec"),
+    ("batch.v1.Job", "status"),
+    ("batch.v1.JobSpec", "template"),
+    ("networking.v1.Ingress", "metadata"),
+    ("networking.v1.Ingress", "spec"),
+    ("networking.v1.Ingress", "status"),
+    ("networking.v1.IngressStatus", "loadBalancer"),
+    ("networking.v1.IngressServiceBackend", "port"),
+    ("policy.v1.PodDisruptionBudget", "metadata"),
+    ("policy.v1.PodDisruptionBudget", "spec"),
+    ("policy.v1.PodDisruptionBudget", "status"),
+    ("policy.v1.PodDisruptionBudgetStatus", "disruptionsAllowed"),
+    ("policy.v1.PodDisruptionBudgetStatus", "currentHealthy"),
+    ("policy.v1.PodDisruptionBudgetStatus", "desiredHealthy"),
+    ("policy.v1.PodDisruptionBudgetStatus", "expectedPods"),
+    ("rbac.v1.Role", "metadata"),
+    ("rbac.v1.RoleBinding", "metadata"),
+    ("rbac.v1.RoleBinding", "roleRef"),
 ];
 
 fn is_zero(node: &Node, value: &Value) -> bool {
@@ -302,6 +395,9 @@ fn is_zero(node: &Node, value: &Value) -> bool {
 /// Sets the defaults of Go's `SetDefaults` functions.
 fn default(name: &str, map: &mut Map<String, Value>) {
     let short = name.rsplit("api.").next().unwrap_or(name);
+    if short == "rbac.v1.Subject" && map.get("kind").is_some_and(|kind| kind == "User" || kind == "Group") {
+        map.entry("apiGroup").or_insert(RBAC.into());
+    }
     let mut set = |field: &str, value: Value| {
         if !map.contains_key(field) {
             map.insert(field.to_owned(), value);
@@ -361,8 +457,75 @@ fn default(name: &str, map: &mut Map<String, Value>) {
             }
         }
         "core.v1.ServicePort" => default_target(map),
+        "core.v1.PersistentVolumeClaimSpec" => set("volumeMode", "Filesystem".into()),
+        "core.v1.PersistentVolumeClaimStatus" => set("phase", "Pending".into()),
+        "apps.v1.ReplicaSetSpec" => set("replicas", 1.into()),
+        "apps.v1.StatefulSetSpec" => default_stateful(map),
+        "batch.v1.JobSpec" => {
+            if !map.contains_key("completions") && !map.contains_key("parallelism") {
+                map.insert("completions".to_owned(), 1.into());
+            }
+            let defaults = [
+                ("parallelism", json!(1)),
+                ("backoffLimit", json!(6)),
+                ("completionMode", json!("NonIndexed")),
+                ("suspend", json!(false)),
+                ("podReplacementPolicy", json!("TerminatingOrFailed")),
+                ("manualSelector", json!(false)),
+            ];
+            for (field, value) in defaults {
+                map.entry(field).or_insert(value);
+            }
+        }
+        "rbac.v1.Role" => set("rules", Value::Null),
+        "rbac.v1.RoleRef" => set("apiGroup", RBAC.into()),
+        "autoscaling.v2.HorizontalPodAutoscalerSpec" => {
+            set("minReplicas", 1.into());
+            let target = json!({ "type": "Utilization", "averageUtilization": 80 });
+            set("metrics", json!([{ "type": "Resource", "resource": { "name": "cpu", "target": target } }]));
+        }
+        "autoscaling.v2.HorizontalPodAutoscalerStatus" => set("currentMetrics", Value::Null),
         "core.v1.Secret" => set("type", "Opaque".into()),
         _ => {}
+    }
+}
+
+/// The group of roles.
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+fn default_stateful(spec: &mut Map<String, Value>) {
+    let defaults = [
+        ("replicas", json!(1)),
+        ("podManagementPolicy", json!("OrderedReady")),
+        ("revisionHistoryLimit", json!(10)),
+        ("persistentVolumeClaimRetentionPolicy", json!({})),
+        ("updateStrategy", json!({})),
+    ];
+    for (field, value) in defaults {
+        spec.entry(field).or_insert(value);
+    }
+    for field in ["whenDeleted", "whenScaled"] {
+        let policy = &mut spec["persistentVolumeClaimRetentionPolicy"][field];
+        if policy.is_null() {
+            *policy = "Retain".into();
+        }
+    }
+    let strategy = &mut spec["updateStrategy"];
+    if strategy["type"].is_null() {
+        strategy["type"] = "RollingUpdate".into();
+        if strategy["rollingUpdate"].is_null() {
+            strategy["rollingUpdate"] = json!({});
+        }
+    }
+    if strategy["type"] == "RollingUpdate"
+        && strategy["rollingUpdate"].is_object()
+        && strategy["rollingUpdate"]["partition"].is_null()
+    {
+        strategy["rollingUpdate"]["partition"] = 0.into();
+    }
+    for claim in spec.get_mut("volumeClaimTemplates").and_then(Value::as_array_mut).into_iter().flatten() {
+        claim["apiVersion"] = "v1".into();
+        claim["kind"] = "PersistentVolumeClaim".into();
     }
 }
 

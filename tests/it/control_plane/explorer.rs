@@ -10,9 +10,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::ControlPlane;
-use requests::{KINDS, Planned, plan, widget_crd};
+use requests::{KINDS, Planned, gadget_crd, plan, widget_crd};
 use sides::{Answer, InMemory, Real, Side};
 
+mod children;
 mod normal;
 mod openapi;
 mod requests;
@@ -47,13 +48,21 @@ pub(crate) fn check_schemas(address: SocketAddr) {
     }
 }
 
+/// The CRDs of the comparison.
+fn crds() -> [Value; 2] {
+    [widget_crd(), gadget_crd()]
+}
+
 /// Runs sequences of requests on both servers until there were `requests`.
 pub(crate) fn compare(address: SocketAddr, first: u64, requests: u64) {
     sides::ready(address);
-    let created = Real::new(address, 0)
-        .send(&Planned::post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widget_crd()));
-    assert!(matches!(created.code, 201 | 409), "{}", created.body);
-    sides::wait_for_kind(address, "/apis/explorer.example.com/v1/widgets");
+    for crd in crds() {
+        let path = format!("/apis/explorer.example.com/v1/{}", crd["spec"]["names"]["plural"].as_str().unwrap());
+        let created =
+            Real::new(address, 0).send(&Planned::post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd));
+        assert!(matches!(created.code, 201 | 409), "{}", created.body);
+        sides::wait_for_kind(address, &path);
+    }
     let sequences = requests.div_ceil(LENGTH as u64).max(1);
     let mut run = 0;
     let mut unsupported = BTreeMap::new();

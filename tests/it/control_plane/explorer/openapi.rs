@@ -7,11 +7,21 @@ use serde_json::{Map, Value};
 use super::sides::exchange;
 
 /// Documents of group versions, with the types that the server in memory knows.
-const TYPES: [(&str, &str, &[&str]); 4] = [
-    ("api/v1", "core.v1", &["ConfigMap", "Namespace", "Pod", "Secret", "Service", "ServiceAccount"]),
-    ("apis/apps/v1", "apps.v1", &["Deployment"]),
+const TYPES: [(&str, &str, &[&str]); 10] = [
+    (
+        "api/v1",
+        "core.v1",
+        &["ConfigMap", "Namespace", "PersistentVolumeClaim", "Pod", "Secret", "Service", "ServiceAccount"],
+    ),
+    ("apis/apps/v1", "apps.v1", &["DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
+    ("apis/apps/v1", "autoscaling.v1", &["Scale"]),
+    ("apis/autoscaling/v2", "autoscaling.v2", &["HorizontalPodAutoscaler"]),
+    ("apis/batch/v1", "batch.v1", &["CronJob", "Job"]),
     ("apis/coordination.k8s.io/v1", "coordination.v1", &["Lease"]),
     ("apis/events.k8s.io/v1", "events.v1", &["Event"]),
+    ("apis/networking.k8s.io/v1", "networking.v1", &["Ingress", "NetworkPolicy"]),
+    ("apis/policy/v1", "policy.v1", &["PodDisruptionBudget"]),
+    ("apis/rbac.authorization.k8s.io/v1", "rbac.v1", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
 ];
 
 /// Returns the types and all that they reach, without descriptions.
@@ -26,6 +36,7 @@ pub(super) fn packed(address: SocketAddr) -> Value {
         while let Some(name) = left.pop() {
             if !packed.contains_key(&name) {
                 let schema = without_descriptions(&schemas[&name]);
+                assert!(schema.is_object(), "{path} has no {name}");
                 references(&schema, &mut left);
                 packed.insert(name, schema);
             }

@@ -7,7 +7,25 @@ use serde_json::{Value, json};
 use crate::random::Random;
 
 /// The kinds of the comparison, by their plural names.
-pub(super) const KINDS: [&str; 7] = ["configmaps", "secrets", "services", "pods", "deployments", "leases", "widgets"];
+pub(super) const KINDS: [&str; 17] = [
+    "configmaps",
+    "secrets",
+    "services",
+    "pods",
+    "deployments",
+    "leases",
+    "widgets",
+    "gadgets",
+    "persistentvolumeclaims",
+    "replicasets",
+    "statefulsets",
+    "horizontalpodautoscalers",
+    "jobs",
+    "ingresses",
+    "poddisruptionbudgets",
+    "roles",
+    "rolebindings",
+];
 
 const NAMES: [&str; 3] = ["a", "b", "c.d"];
 const AGENTS: [&str; 3] = ["first/1", "second/2 (linux)", "third"];
@@ -92,13 +110,9 @@ fn fill(value: &mut Value, known: &Value, namespace: &str) {
 
 /// The path of a collection in the namespace of a sequence.
 pub(super) fn path_of(kind: &str) -> String {
-    let group = match kind {
-        "deployments" => "apis/apps/v1",
-        "leases" => "apis/coordination.k8s.io/v1",
-        "widgets" => "apis/explorer.example.com/v1",
-        _ => "api/v1",
-    };
-    format!("/{group}/namespaces/NAMESPACE/{kind}")
+    let api_version = identity(kind).0;
+    let root = if api_version == "v1" { "api" } else { "apis" };
+    format!("/{root}/{api_version}/namespaces/NAMESPACE/{kind}")
 }
 
 fn identity(kind: &str) -> (&'static str, &'static str) {
@@ -109,6 +123,16 @@ fn identity(kind: &str) -> (&'static str, &'static str) {
         "pods" => ("v1", "Pod"),
         "deployments" => ("apps/v1", "Deployment"),
         "leases" => ("coordination.k8s.io/v1", "Lease"),
+        "gadgets" => ("explorer.example.com/v1", "Gadget"),
+        "persistentvolumeclaims" => ("v1", "PersistentVolumeClaim"),
+        "replicasets" => ("apps/v1", "ReplicaSet"),
+        "statefulsets" => ("apps/v1", "StatefulSet"),
+        "horizontalpodautoscalers" => ("autoscaling/v2", "HorizontalPodAutoscaler"),
+        "jobs" => ("batch/v1", "Job"),
+        "ingresses" => ("networking.k8s.io/v1", "Ingress"),
+        "poddisruptionbudgets" => ("policy/v1", "PodDisruptionBudget"),
+        "roles" => ("rbac.authorization.k8s.io/v1", "Role"),
+        "rolebindings" => ("rbac.authorization.k8s.io/v1", "RoleBinding"),
         _ => ("explorer.example.com/v1", "Widget"),
     }
 }
@@ -123,7 +147,26 @@ pub(super) fn plan(seed: u64, length: usize) -> Vec<Planned> {
     let mut random = Random(seed);
     // Few kinds, so that requests meet each other.
     let kinds = [random.pick(&KINDS), random.pick(&KINDS)];
-    (0..length).map(|_| request(&mut random, kinds)).collect()
+    (0..length)
+        .map(|_| {
+            let request = request(&mut random, kinds);
+            if request.kind == "gadgets" { in_version(&mut random, request) } else { request }
+        })
+        .collect()
+}
+
+/// Sends a request to one of the versions of its kind. The last one is not served.
+fn in_version(random: &mut Random, mut request: Planned) -> Planned {
+    let version = match random.below(100) {
+        0..50 => return request,
+        50..99 => "v1beta1",
+        _ => "v1alpha1",
+    };
+    request.path = request.path.replace("/v1/", &format!("/{version}/"));
+    if request.body.is_object() && (request.method == "PUT" || !request.body["apiVersion"].is_null()) {
+        request.body["apiVersion"] = format!("explorer.example.com/{version}").into();
+    }
+    request
 }
 
 fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
@@ -141,7 +184,8 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
         of: Some(object.clone()),
         body,
     };
-    let has_status = matches!(kind, "widgets" | "deployments" | "pods" | "services");
+    let has_status = !matches!(kind, "configmaps" | "secrets" | "leases" | "roles" | "rolebindings");
+    let has_scale = matches!(kind, "gadgets" | "deployments" | "replicasets" | "statefulsets");
     match random.below(100) {
         0..30 => {
             let mut body = new(random, kind);
@@ -163,6 +207,9 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             }
             if random.percent(3) {
                 change["metadata"]["name"] = one(random, &[json!(null), json!("other")]);
+            }
+            if kind == "gadgets" {
+                change["apiVersion"] = identity(kind).0.into();
             }
             let dry_run = if random.percent(10) { "?dryRun=All" } else { "" };
             of("PUT", format!("{object}{dry_run}"), "application/json", change)
@@ -214,6 +261,7 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
                 json!({ "op": "add", "path": "/metadata/annotations", "value": { "note": random.pick(&["x", "y"]) } });
             of("PATCH", object.clone(), "application/json-patch+json", json!([operation, more]))
         }
+        76..80 if has_scale && random.percent(60) => scale(random, &of, &object),
         72..80 if has_status => {
             let mut change = status(random, kind);
             if random.percent(30) {
@@ -221,6 +269,9 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             }
             let path = format!("{object}/status");
             if random.percent(50) {
+                if kind == "gadgets" {
+                    change["apiVersion"] = identity(kind).0.into();
+                }
                 of("PUT", path, "application/json", change)
             } else {
                 of("PATCH", path, "application/merge-patch+json", change)
@@ -262,6 +313,24 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             of("GET", format!("{collection}{}", query.replace('+', "%20")), "", Value::Null)
         }
         _ => of("DELETE", format!("{collection}?labelSelector=color%3Dred"), "", Value::Null),
+    }
+}
+
+/// A request to the subresource `scale`.
+fn scale(random: &mut Random, of: &impl Fn(&str, String, &str, Value) -> Planned, object: &str) -> Planned {
+    let path = format!("{object}/scale{}", random.pick(&["", "", "?fieldManager=named", "?dryRun=All"]));
+    let mut change = json!({ "spec": { "replicas": one(random, &[json!(0), json!(1), json!(4), json!(-1)]) } });
+    if random.percent(20) {
+        change["metadata"]["resourceVersion"] = random.pick(&["VERSION", "1"]).into();
+    }
+    match random.below(4) {
+        0 => of("GET", format!("{object}/scale"), "", Value::Null),
+        1 => {
+            // The known object is another one.
+            change["metadata"]["name"] = object.rsplit('/').next().unwrap().into();
+            Planned { method: "PUT".to_owned(), of: None, ..of("PATCH", path, "application/json", change) }
+        }
+        _ => of("PATCH", path, "application/merge-patch+json", change),
     }
 }
 
@@ -326,6 +395,20 @@ fn status(random: &mut Random, kind: &str) -> Value {
     });
     match kind {
         "widgets" => json!({ "status": { "ready": random.below(3), "conditions": [condition] } }),
+        "replicasets" | "statefulsets" => json!({
+            "status": { "replicas": 2, "readyReplicas": random.below(3), "observedGeneration": random.below(3) },
+        }),
+        "jobs" => json!({ "status": { "active": random.below(3), "ready": random.below(2) } }),
+        "persistentvolumeclaims" => json!({ "status": {
+            "phase": random.pick(&["Pending", "Bound"]), "accessModes": ["ReadWriteOnce"], "capacity": { "storage": "1Gi" },
+        } }),
+        "poddisruptionbudgets" => json!({ "status": { "currentHealthy": random.below(3), "expectedPods": 2 } }),
+        "horizontalpodautoscalers" => {
+            json!({ "status": { "currentReplicas": random.below(3), "desiredReplicas": random.below(3) } })
+        }
+        "gadgets" => {
+            json!({ "status": { "replicas": random.below(3), "selector": random.pick(&["app=x", ""]), "old": true } })
+        }
         "deployments" => json!({ "status": { "observedGeneration": random.below(3), "replicas": random.below(3) } }),
         "pods" => {
             json!({ "status": { "phase": random.pick(&["Pending", "Running", "Succeeded"]), "podIP": "10.0.0.1" } })
@@ -444,8 +527,143 @@ fn content(random: &mut Random, kind: &str, update: bool) -> Value {
             }
             object
         }
+        "gadgets" => gadget(random),
+        "replicasets" | "statefulsets" | "jobs" => workload(random, kind, update),
+        "persistentvolumeclaims" if update => json!({}),
+        "persistentvolumeclaims" => {
+            let mut object = json!({ "spec": {
+                "accessModes": one(random, &[json!(["ReadWriteOnce"]), json!(["ReadWriteOnce", "ReadOnlyMany"]), json!([])]),
+                "resources": { "requests": { "storage": random.pick(&["1Gi", "500Mi"]) } },
+            } });
+            if random.percent(30) {
+                object["spec"]["storageClassName"] = random.pick(&["fast", ""]).into();
+            }
+            if random.percent(10) {
+                object["spec"]["resources"] = json!({});
+            }
+            object
+        }
+        "ingresses" => ingress(random),
+        "poddisruptionbudgets" => {
+            let mut object = json!({ "spec": { "selector": { "matchLabels": { "app": random.pick(&["x", "y"]) } } } });
+            let field = random.pick(&["minAvailable", "maxUnavailable"]);
+            object["spec"][field] = one(random, &[json!(1), json!(0), json!("50%"), json!(-1), json!(null)]);
+            object
+        }
+        "horizontalpodautoscalers" => {
+            let mut object = json!({ "spec": {
+                "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": random.pick(&["a", "b"]) },
+                "maxReplicas": random.pick(&[3, 5, 0, -1]),
+            } });
+            if random.percent(40) {
+                object["spec"]["minReplicas"] = random.pick(&[1, 4, 0]).into();
+            }
+            if random.percent(30) {
+                let target = json!({ "type": "Utilization", "averageUtilization": random.pick(&[50, 70]) });
+                object["spec"]["metrics"] = json!([{ "type": "Resource", "resource": { "name": random.pick(&["cpu", "memory"]), "target": target } }]);
+            }
+            object
+        }
+        "roles" => {
+            let rule =
+                json!({ "apiGroups": [random.pick(&["", "apps"])], "resources": ["pods"], "verbs": ["get", "list"] });
+            json!({ "rules": one(random, &[
+                json!([rule]), json!([rule, { "verbs": ["get"] }]), json!([]), json!(null),
+                json!([{ "nonResourceURLs": ["/x"], "verbs": [] }]),
+            ]) })
+        }
+        "rolebindings" => {
+            let mut object = json!({ "subjects": one(random, &[
+                json!([{ "kind": "ServiceAccount", "name": "default", "namespace": "NAMESPACE" }]),
+                json!([{ "kind": "User", "name": "ada" }, { "kind": "Group", "name": "" }]),
+                json!([]),
+            ]) });
+            if !update || random.percent(20) {
+                object["roleRef"] = json!({
+                    "apiGroup": "rbac.authorization.k8s.io", "kind": random.pick(&["Role", "ClusterRole", "Role", "Rule"]),
+                    "name": random.pick(&["a", "b"]),
+                });
+            }
+            object
+        }
         _ => widget(random),
     }
+}
+
+fn workload(random: &mut Random, kind: &str, update: bool) -> Value {
+    let template = |random: &mut Random| json!({ "metadata": { "labels": { "app": "x" } }, "spec": pod_spec(random) });
+    if kind == "jobs" {
+        let mut object = json!({ "spec": { "backoffLimit": random.pick(&[0, 3, 6]) } });
+        if random.percent(20) {
+            object["spec"]["suspend"] = random.percent(50).into();
+            object["spec"]["parallelism"] = random.pick(&[0, 2, -1]).into();
+        }
+        if !update {
+            object["spec"]["template"] = template(random);
+            object["spec"]["template"]["spec"]["restartPolicy"] =
+                random.pick(&["Never", "OnFailure", "Never", "Always"]).into();
+        }
+        return object;
+    }
+    let mut object = json!({ "spec": { "replicas": random.pick(&[0, 1, 3]) } });
+    if random.percent(5) {
+        object["spec"]["replicas"] = (-1).into();
+    }
+    if !update || random.percent(40) {
+        object["spec"]["selector"] = json!({ "matchLabels": { "app": "x" } });
+        object["spec"]["template"] = template(random);
+        if !update && random.percent(5) {
+            object["spec"]["template"]["metadata"]["labels"]["app"] = "y".into();
+        }
+    }
+    if kind == "statefulsets" {
+        if !update || random.percent(10) {
+            object["spec"]["serviceName"] = random.pick(&["a", "b"]).into();
+        }
+        if !update && random.percent(30) {
+            object["spec"]["volumeClaimTemplates"] = json!([{
+                "metadata": { "name": "data" },
+                "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } },
+            }]);
+        }
+        if random.percent(20) {
+            object["spec"]["updateStrategy"] = one(
+                random,
+                &[json!({ "type": "OnDelete", "rollingUpdate": null }), json!({ "type": "RollingUpdate" })],
+            );
+        }
+    }
+    object
+}
+
+fn ingress(random: &mut Random) -> Value {
+    let service = one(
+        random,
+        &[
+            json!({ "name": "web", "port": { "number": 80 } }),
+            json!({ "name": "web", "port": { "name": "http" } }),
+            json!({ "name": "web" }),
+        ],
+    );
+    let path = json!({
+        "path": random.pick(&["/", "/shop", "shop"]), "pathType": random.pick(&["Prefix", "Exact", "ImplementationSpecific"]),
+        "backend": { "service": service },
+    });
+    let mut object = json!({ "spec": {} });
+    if random.percent(80) {
+        object["spec"]["rules"] =
+            json!([{ "host": random.pick(&["a.example.com", "b.example.com", ""]), "http": { "paths": [path] } }]);
+    }
+    if random.percent(20) {
+        object["spec"]["defaultBackend"] = json!({ "service": service });
+    }
+    if random.percent(20) {
+        object["spec"]["ingressClassName"] = "nginx".into();
+    }
+    if random.percent(20) {
+        object["spec"]["tls"] = json!([{ "secretName": "a" }]);
+    }
+    object
 }
 
 fn widget(random: &mut Random) -> Value {
@@ -505,7 +723,79 @@ fn widget(random: &mut Random) -> Value {
     object
 }
 
-/// The CRD of the comparison.
+fn gadget(random: &mut Random) -> Value {
+    let mut spec = json!({});
+    if random.percent(60) {
+        spec["replicas"] = one(random, &[json!(1), json!(3), json!(0), json!(null)]);
+    }
+    for (field, values) in [
+        ("size", [json!(1), json!(3)]),
+        ("old", [json!("x"), json!("y")]),
+        ("new", [json!("x"), json!("y")]),
+        ("tags", [json!(["x"]), json!(["y", "x"])]),
+    ] {
+        if random.percent(30) {
+            spec[field] = one(random, &values);
+        }
+    }
+    if random.percent(30) {
+        spec["parts"] = one(
+            random,
+            &[json!([{ "name": "a", "old": 1 }]), json!([{ "name": "b" }, { "name": "a", "new": 2 }]), json!([])],
+        );
+    }
+    json!({ "spec": spec })
+}
+
+/// A CRD with several versions and the subresource `scale`.
+pub(super) fn gadget_crd() -> Value {
+    let version = |name: &str, own: &str, size: u64| {
+        let spec = json!({
+            "type": "object",
+            "properties": {
+                "replicas": { "type": "integer", "minimum": 0 },
+                "size": { "type": "integer", "default": size },
+                own: { "type": "string" },
+                "tags": { "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "string" } },
+                "parts": {
+                    "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+                    "items": {
+                        "type": "object", "required": ["name"],
+                        "properties": { "name": { "type": "string" }, own: { "type": "integer" } },
+                    },
+                },
+            },
+        });
+        let status = json!({
+            "type": "object",
+            "properties": { "replicas": { "type": "integer" }, "selector": { "type": "string" }, own: { "type": "boolean" } },
+        });
+        json!({
+            "name": name, "served": name != "v1alpha1", "storage": name == "v1",
+            "subresources": {
+                "status": {},
+                "scale": {
+                    "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas",
+                    "labelSelectorPath": ".status.selector",
+                },
+            },
+            "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec, "status": status } } },
+        })
+    };
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "gadgets.explorer.example.com" },
+        "spec": {
+            "group": "explorer.example.com",
+            "names": { "plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList" },
+            "scope": "Namespaced",
+            "versions": [version("v1beta1", "old", 5), version("v1", "new", 2), version("v1alpha1", "old", 1)],
+        },
+    })
+}
+
+/// The CRD of the comparison with one version.
 pub(super) fn widget_crd() -> Value {
     let spec = json!({
         "type": "object",

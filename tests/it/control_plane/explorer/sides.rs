@@ -42,7 +42,7 @@ pub(super) trait Side {
         let mut path = request.path.replace("NAMESPACE", &namespace);
         let collection = path.split('?').next().unwrap().to_owned();
         if path.contains("CONTINUE") {
-            let list = self.seen().get(&collection).cloned().unwrap_or_default();
+            let list = self.seen().get(&place(&collection)).cloned().unwrap_or_default();
             path = path.replace("CONTINUE", list["metadata"]["continue"].as_str().unwrap_or_default());
         }
         let object = path.split('?').next().unwrap().trim_end_matches("/status").to_owned();
@@ -54,18 +54,23 @@ pub(super) trait Side {
         let (code, text) = self.raw(&request.method, &path, &request.content_type, &request.agent, &body);
         let body: Value = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(text.as_str()));
         if body["items"].is_array() {
-            self.seen().insert(collection, body.clone());
+            self.seen().insert(place(&collection), body.clone());
         }
         let is_stored = !path.contains("dryRun");
-        if body["metadata"]["uid"].is_string() && is_stored {
+        if body["metadata"]["uid"].is_string() && is_stored && body["kind"] != "Scale" {
             let object = match request.method.as_str() {
                 "POST" => format!("{object}/{}", body["metadata"]["name"].as_str().unwrap()),
                 _ => object,
             };
-            self.seen().insert(object, body.clone());
+            self.seen().insert(place(&object), body.clone());
         }
         Answer { code, body }
     }
+}
+
+/// A path in the first version of its kind.
+fn place(path: &str) -> String {
+    path.replace("/v1beta1/", "/v1/")
 }
 
 /// The real server, by a proxy without TLS.
@@ -161,6 +166,18 @@ pub(super) fn wait_for_kind(address: SocketAddr, path: &str) {
     .unwrap();
 }
 
+/// Sends a request to a server in memory, and returns the code and the body of the answer.
+pub(super) fn exchange_in_memory(server: &explorer::ApiServer, request: &explorer::Request) -> (u16, String) {
+    let mut response = server.answer(request).unwrap();
+    let mut text = Vec::new();
+    let mut context = Context::from_waker(Waker::noop());
+    // A watch is pending when it has no more events.
+    while let Poll::Ready(Some(Ok(frame))) = http_body::Body::poll_frame(Pin::new(response.body_mut()), &mut context) {
+        text.extend_from_slice(frame.data_ref().unwrap());
+    }
+    (response.status().as_u16(), String::from_utf8(text).unwrap())
+}
+
 /// The server in memory.
 pub(super) struct InMemory {
     server: explorer::ApiServer,
@@ -171,7 +188,9 @@ pub(super) struct InMemory {
 impl InMemory {
     pub(super) fn new(run: u64) -> Self {
         let server = explorer::ApiServer::new();
-        server.add_crd(&super::widget_crd()).unwrap();
+        for crd in super::crds() {
+            server.add_crd(&crd).unwrap();
+        }
         Self { server, run, seen: BTreeMap::new() }
     }
 
@@ -186,16 +205,7 @@ impl InMemory {
             user_agent: agent.to_owned(),
             body: body.to_owned().into(),
         };
-        let mut response = self.server.answer(&request).unwrap();
-        let mut text = Vec::new();
-        let mut context = Context::from_waker(Waker::noop());
-        // A watch is pending when it has no more events.
-        while let Poll::Ready(Some(Ok(frame))) =
-            http_body::Body::poll_frame(Pin::new(response.body_mut()), &mut context)
-        {
-            text.extend_from_slice(frame.data_ref().unwrap());
-        }
-        (response.status().as_u16(), String::from_utf8(text).unwrap())
+        exchange_in_memory(&self.server, &request)
     }
 
     pub(super) fn watch(&self, kind: &str, since: &str) -> Vec<Value> {
