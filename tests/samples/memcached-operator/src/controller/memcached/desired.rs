@@ -117,6 +117,8 @@ fn container(object: &Memcached, default_image: &str) -> core::Container {
                 .clone()
                 .unwrap_or_else(|| default_image.to_owned()),
         ),
+        // The default depends on the tag of the first image, and stays when the image changes.
+        image_pull_policy: Some("IfNotPresent".to_owned()),
         args: Some(spec.extra_args.clone()),
         ports: Some(vec![core::ContainerPort {
             name: Some(PORT_NAME.to_owned()),
