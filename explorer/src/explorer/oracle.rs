@@ -143,11 +143,11 @@ pub(super) enum Event {
 /// The time that a second object stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Visit {
-    /// It is created, and stays.
+    /// Created, and kept.
     Stay,
-    /// It is created and deleted.
+    /// Created, then deleted.
     Leave,
-    /// It is created, and the first one is deleted.
+    /// Created, and kept while the first one is deleted.
     Outlive,
 }
 
