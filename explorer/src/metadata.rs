@@ -25,7 +25,7 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Result<Vec<FieldE
     let mut errors = Vec::new();
     let (is_valid, detail): (fn(&str) -> bool, _) = match resource.plural.as_str() {
         "namespaces" | "services" | "statefulsets" if !resource.custom => (is_label, LABEL),
-        "roles" | "rolebindings" if !resource.custom => (is_segment, ""),
+        "roles" | "rolebindings" | "poddisruptionbudgets" if !resource.custom => (is_segment, ""),
         _ => (is_subdomain, SUBDOMAIN),
     };
     match metadata["name"].as_str().unwrap_or_default() {
@@ -34,7 +34,7 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Result<Vec<FieldE
             return Err(Refusal::unsupported("the error for a long name"));
         }
         name if !is_valid(name) && detail.is_empty() => {
-            return Err(Refusal::unsupported(&format!("the error for the name {name:?} of a role")));
+            return Err(Refusal::unsupported(&format!("the error for the name {name:?}")));
         }
         name if detail == LABEL && name.contains('.') => {
             if !is_subdomain(name) {

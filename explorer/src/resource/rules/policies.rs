@@ -1,6 +1,6 @@
 //! Validation of Ingresses, disruption budgets, autoscalers and roles.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::is_label;
 use crate::response::{FieldError, Refusal};
@@ -228,7 +228,9 @@ pub(super) fn validate_binding(
         }
     }
     if old.is_some_and(|old| old["roleRef"] != *reference) {
-        errors.push(FieldError::invalid("roleRef", reference, "cannot change roleRef"));
+        // The names of Go's fields.
+        let shown = json!({ "APIGroup": reference["apiGroup"], "Kind": reference["kind"], "Name": reference["name"] });
+        errors.push(FieldError::invalid("roleRef", &shown, "cannot change roleRef"));
     }
     Ok(())
 }
