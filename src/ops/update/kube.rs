@@ -104,23 +104,25 @@ fn without_kube(root: &Path) -> Problem {
 fn others(draft: &Draft, manifest: &RelPath, text: &str) -> Result<Vec<ManifestFinding>> {
     let Some(lock) = draft.read(&RelPath::new("Cargo.lock")?)? else { return Ok(Vec::new()) };
     let document = toml_edit::Document::parse(text).map_err(|error| Problem::new(format!("`{manifest}`: {error}")))?;
+    let lock = lock.replace("\r\n", "\n");
+    let blocks: Vec<LockEntry> = lock.split("[[package]]\n").skip(1).map(LockEntry::new).collect();
     let mut found = Vec::new();
-    for block in lock.replace("\r\n", "\n").split("[[package]]\n").skip(1) {
-        let value =
-            |key: &str| block.lines().find_map(|line| line.strip_prefix(key)?.strip_suffix('"')).unwrap_or_default();
-        let (name, version) = (value("name = \""), value("version = \""));
-        let dependencies =
-            block.lines().filter_map(|line| line.strip_prefix(" \"")).filter_map(|line| line.split(['"', ' ']).next());
-        let is_of_kube = |name: &str| LOCKSTEP.iter().any(|package| package.name == name && name != "schemars");
-        let mut shared = dependencies.filter(|name| is_of_kube(name));
-        let (Some(shared), false) = (shared.next(), is_of_kube(name) || value("source = \"").is_empty()) else {
-            continue;
+    for entry in blocks.iter().filter(|entry| entry.is_published && !is_of_kube(entry.name)) {
+        let mut shared = entry.dependencies.iter().filter(|(name, _)| is_of_kube(name));
+        let is_old = |(name, version): &&(&str, &str)| {
+            let all =
+                blocks.iter().filter(|other| other.name == *name && (version.is_empty() || other.version == *version));
+            all.into_iter().any(|other| manifest::is_older(name, other.version))
         };
+        let Some((shared, _)) = shared.find(is_old) else { continue };
+        let LockEntry { name, version, .. } = entry;
         for section in ["dependencies", "dev-dependencies"] {
             let item = document.get(section).and_then(|table| table.get(name));
             if let Some(range) = item.and_then(toml_edit::Item::span) {
                 found.push(ManifestFinding {
-                    message: format!("`{name}` {version} depends on an older `{shared}`: its types differ from those of kube {TARGET}"),
+                    message: format!(
+                        "`{name}` {version} depends on an older `{shared}`: its types differ from those of kube {TARGET}"
+                    ),
                     help: format!("take a release of `{name}` for kube {TARGET}, or remove the dependency"),
                     range,
                 });
@@ -128,6 +130,40 @@ fn others(draft: &Draft, manifest: &RelPath, text: &str) -> Result<Vec<ManifestF
         }
     }
     Ok(found)
+}
+
+fn is_of_kube(name: &str) -> bool {
+    LOCKSTEP.iter().any(|package| package.name == name && name != "schemars")
+}
+
+/// A package of a lock file.
+struct LockEntry<'a> {
+    name: &'a str,
+    version: &'a str,
+    /// False for packages of the workspace and of paths.
+    is_published: bool,
+    /// Names, with the version if it is not the only one.
+    dependencies: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> LockEntry<'a> {
+    fn new(block: &'a str) -> Self {
+        let value = |key: &str| {
+            let mut values = block.lines().filter_map(|line| line.strip_prefix(key)?.strip_suffix('"'));
+            values.next().unwrap_or_default()
+        };
+        let dependencies = block.lines().filter_map(|line| line.strip_prefix(" \"")?.strip_suffix("\","));
+        let split = |text: &'a str| {
+            let mut words = text.split(' ');
+            (words.next().unwrap_or_default(), words.next().unwrap_or_default())
+        };
+        Self {
+            name: value("name = \""),
+            version: value("version = \""),
+            is_published: !value("source = \"").is_empty(),
+            dependencies: dependencies.map(split).collect(),
+        }
+    }
 }
 
 /// Moves the Rust files of the packages, and lists what is left in them.
@@ -157,7 +193,8 @@ fn move_code(
         let Some(text) = draft.read(path)? else { return Ok(None) };
         let text = text.replace("\r\n", "\n");
         let (mut new, made) = code::moved(&text, from);
-        if new != text && scaffold::formatted(path, &text) == text {
+        // rustfmt removes the line, unless it cannot read the file.
+        if new != text && scaffold::formatted(path, &format!("{text}\n")) == text {
             new = scaffold::formatted(path, &new);
         }
         let left = code::left(&new, from);

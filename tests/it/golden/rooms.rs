@@ -112,7 +112,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tera", &["scaffold"]),
     ("manager_library", &["runtime"]),
     ("toml", &["edit", "source"]),
-    ("toml_edit", &["edit", "engine", "runtime", "source"]),
+    ("toml_edit", &["edit", "engine", "ops", "runtime", "source"]),
     ("url", &["schema", "ship"]),
     ("uuid", &["api", "schema"]),
     ("walkdir", &["ops"]),

@@ -319,15 +319,24 @@ impl RustScan<'_> {
         })
     }
 
-    /// `Time(Utc::now())` → the time of jiff.
+    /// `Time(Utc::now())` and `Time(Utc.timestamp_opt(0, 0).unwrap())` → the time of jiff.
     fn time_now(&self, last: usize) -> Option<Vec<TextEdit>> {
         let close = self.close(last + 1)?;
-        let now = self.names.iter().find(|name| name.written.first() == Some(&(last + 2)) && !name.imported)?;
-        let is_now = ["chrono::Utc::now", "k8s_openapi::chrono::Utc::now"].iter().any(|path| now.is(path));
-        let end = now.last()?;
-        let is_whole = self.token(end + 1) == "(" && self.close(end + 1) == Some(close - 1) && end + 3 == close;
-        let new = "k8s_openapi::jiff::Timestamp::now".to_owned();
-        (is_now && is_whole).then(|| vec![(self.bytes(last + 2..end + 1), new)])
+        let value = self.names.iter().find(|name| name.written.first() == Some(&(last + 2)) && !name.imported)?;
+        let is = |path: &str| ["", "k8s_openapi::"].iter().any(|root| value.is(&format!("{root}{path}")));
+        let end = value.last()?;
+        let rest: Vec<&str> = (end + 1..close).map(|at| self.token(at)).collect();
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+        let (end, new) = match rest.as_slice() {
+            ["(", ")"] if is("chrono::Utc::now") => (end, "now"),
+            [".", "timestamp_opt", "(", seconds, ",", nanoseconds, ")", ".", "unwrap", "(", ")"]
+                if is("chrono::Utc") && is_number(seconds) && is_number(nanoseconds) =>
+            {
+                (end + 2, "new")
+            }
+            _ => return None,
+        };
+        Some(vec![(self.bytes(last + 2..end + 1), format!("k8s_openapi::jiff::Timestamp::{new}"))])
     }
 }
 

@@ -112,6 +112,15 @@ pub(super) fn left(text: &str) -> Vec<ManifestFinding> {
     found
 }
 
+/// Returns true if a locked version of a crate belongs to an older release of kube.
+pub(super) fn is_older(name: &str, version: &str) -> bool {
+    let package = LOCKSTEP.iter().find(|package| package.name == name);
+    package.zip(Version::parse(version).ok()).is_some_and(|(package, version)| {
+        let [major, minor, _] = package.version;
+        (version.major, if major == 0 { version.minor } else { 0 }) < (major, if major == 0 { minor } else { 0 })
+    })
+}
+
 /// The local names and packages of the dependencies that move with kube.
 fn names(root: &Item) -> Vec<(String, &'static LockstepPackage)> {
     let all = tables(root).into_iter().filter_map(|path| get(root, &path)?.as_table_like()).flat_map(TableLike::iter);
