@@ -297,10 +297,10 @@ impl RustScan<'_> {
     /// The literal that these tokens make a `String` of.
     fn literal(&self, tokens: &Range<usize>) -> Option<&str> {
         let all: Vec<&str> = tokens.clone().map(|at| self.token(at)).collect();
-        let literal = match all.as_slice() {
-            [literal, ".", "to_string" | "to_owned" | "into", "(", ")"] => literal,
-            ["String", ":", ":", "from", "(", literal, ")"] => literal,
-            _ => return None,
+        let ([literal, ".", "to_string" | "to_owned" | "into", "(", ")"]
+        | ["String", ":", ":", "from", "(", literal, ")"]) = all.as_slice()
+        else {
+            return None;
         };
         literal.starts_with('"').then_some(*literal)
     }
