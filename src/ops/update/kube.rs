@@ -61,6 +61,13 @@ pub(crate) fn run(draft: &mut Draft, target: Option<&str>) -> Result<Findings<St
             found.push(Diagnostic::new(Code::KubeDependency, message).at(origin).help(help));
         }
     }
+    for name in ["rust-toolchain", "rust-toolchain.toml"] {
+        let Some(text) = draft.read(&RelPath::new(name)?)? else { continue };
+        if let Some(ManifestFinding { message, help, range }) = manifest::old_toolchain(&text) {
+            let origin = Origin { path: name.into(), text: text.into(), range };
+            found.push(Diagnostic::new(Code::KubeDependency, message).at(origin).help(help));
+        }
+    }
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     if from < target {
         move_code(draft, &manifests, from, &mut counts, &mut found)?;
@@ -191,7 +198,8 @@ fn move_code(
     // rustfmt runs as one process per file.
     let files = parallel::map(paths.iter(), |path| -> Result<_> {
         let Some(text) = draft.read(path)? else { return Ok(None) };
-        let text = text.replace("\r\n", "\n");
+        // An edit gets the text in this form, too.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text).replace("\r\n", "\n");
         let (mut new, made) = code::moved(&text, from);
         // rustfmt removes the line, unless it cannot read the file.
         if new != text && scaffold::formatted(path, &format!("{text}\n")) == text {

@@ -511,6 +511,7 @@ async fn watch(api: Api<Pod>) {
             "use k8s_openapi::{api::core::v1::Pod, chrono::Utc, apimachinery::pkg::apis::meta::v1::MicroTime};\n\n\
              fn now(_: Pod) -> MicroTime {\n    MicroTime(Utc::now())\n}\n",
         )
+        .file("rust-toolchain.toml", "[toolchain]\nchannel = \"1.85.0\"\n")
         .file("target/a.rs", "use k8s_openapi::chrono::Utc;\n");
     assert_moved(
         &sandbox,
@@ -626,6 +627,14 @@ warning[kube-change]: since kube-client 3: `Api::replace_status` gets the object
    |         ^^^^^^^^^^^^^^
    |
    = help: write `replace_status(name, &params, &object)`
+
+warning[kube-dependency]: kube 5 requires Rust 1.89
+ --> rust-toolchain.toml:2:12
+  |
+2 | channel = "1.85.0"
+  |            ^^^^^^
+  |
+  = help: write the channel `1.89` or a newer one
 4 updated
 
 From kube 1.1 to kube 5:
@@ -778,12 +787,12 @@ fn findings_are_for_programs_too() {
 
 #[test]
 fn windows_line_ends_stay() {
-    let sandbox = crate_with("", &[("src/main.rs", "use kube::CELSchema;\r\n\r\nfn main() {}\r\n")]);
+    let sandbox = crate_with("", &[("src/main.rs", "\u{feff}use kube::CELSchema;\r\n\r\nfn main() {}\r\n")]);
     let manifest = "[package]\r\nname = \"pond\"\r\nversion = \"0.1.0\"\r\n\r\n[dependencies]\r\nkube = \"0.99\"\r\n";
     sandbox.file("Cargo.toml", manifest);
     sandbox.run("update --kube").success();
     assert_eq!(sandbox.read("Cargo.toml"), manifest.replace("0.99", "5"));
-    assert_eq!(sandbox.read("src/main.rs"), "use kube::KubeSchema;\r\n\r\nfn main() {}\r\n");
+    assert_eq!(sandbox.read("src/main.rs"), "\u{feff}use kube::KubeSchema;\r\n\r\nfn main() {}\r\n");
 }
 
 #[test]

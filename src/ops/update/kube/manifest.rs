@@ -96,9 +96,7 @@ pub(super) fn left(text: &str) -> Vec<ManifestFinding> {
     }
     for path in [["package", "rust-version"].as_slice(), &["workspace", "package", "rust-version"]] {
         let Some(item) = get(root, path) else { continue };
-        let numbers: Option<Vec<u16>> =
-            item.as_str().and_then(|text| text.split('.').map(|part| part.parse().ok()).collect());
-        if numbers.is_some_and(|numbers| numbers.as_slice() < [RUST.0, RUST.1].as_slice()) {
+        if item.as_str().is_some_and(is_old_rust) {
             found.push(ManifestFinding {
                 message: format!("kube {TARGET} requires Rust {}.{}", RUST.0, RUST.1),
                 help: format!(
@@ -119,6 +117,23 @@ pub(super) fn is_older(name: &str, version: &str) -> bool {
         let [major, minor, _] = package.version;
         (version.major, if major == 0 { version.minor } else { 0 }) < (major, if major == 0 { minor } else { 0 })
     })
+}
+
+/// Returns the channel in a file `rust-toolchain.toml` or `rust-toolchain`, if kube cannot be built with it.
+pub(super) fn old_toolchain(text: &str) -> Option<ManifestFinding> {
+    let all = text.split(['"', '\n']).map(str::trim);
+    let channel = all.into_iter().find(|word| word.starts_with("1.") && is_old_rust(word))?;
+    let start = text.find(channel)?;
+    Some(ManifestFinding {
+        message: format!("kube {TARGET} requires Rust {}.{}", RUST.0, RUST.1),
+        help: format!("write the channel `{}.{}` or a newer one", RUST.0, RUST.1),
+        range: start..start + channel.len(),
+    })
+}
+
+fn is_old_rust(version: &str) -> bool {
+    let numbers: Option<Vec<u16>> = version.split('.').map(|part| part.parse().ok()).collect();
+    numbers.is_some_and(|numbers| numbers.as_slice() < [RUST.0, RUST.1].as_slice())
 }
 
 /// The local names and packages of the dependencies that move with kube.
