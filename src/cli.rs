@@ -1360,6 +1360,12 @@ pub enum Conflicts {
 /// `update`
 #[derive(Debug, Clone, Args)]
 pub struct UpdateArgs {
+    /// Bring the crate to a release of kube instead: its dependencies and its code [default: the newest known release]
+    ///
+    /// For an operator on an older kube, with or without PROJECT. kube, k8s-openapi and schemars move together. Changes of the code
+    /// that are certain are made; every other place is reported with what to write.
+    #[arg(long, value_name = "RELEASE", num_args = 0..=1, conflicts_with_all = ["conflicts", "force"])]
+    pub kube: Option<Option<String>>,
     /// Decide about lines that both you and the scaffold have changed [default: report them, and write nothing]
     #[arg(long, value_enum, value_name = "CHOICE")]
     pub conflicts: Option<Conflicts>,

@@ -236,6 +236,8 @@ codes! {
     InvalidSample = "invalid-sample", Warning, "An object in `config/samples` or `examples` does not match the schema of its CRD";
     InvalidSchema = "invalid-schema", Error, "A schema contains something that the API server does not allow in a CRD";
     KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is invalid or not supported";
+    KubeChange = "kube-change", Warning, "A place in the code does not compile with the newer release of kube, or behaves differently";
+    KubeDependency = "kube-dependency", Warning, "A dependency does not follow the newer release of kube";
     ListKind = "list-kind", Note, "A CRD has no `listKind`; the API server sets it";
     ListType = "list-type", Error, "The merge strategy of a list or a map is invalid for the API server";
     LongProjectName = "long-project-name", Warning, "The project name makes the name of a Service too long, or starts with a digit";

@@ -3,6 +3,8 @@
 //! Takes the difference between the scaffold of the version in PROJECT and that of this version, and makes it in the files of the
 //! draft. Must stay true: what the author has changed stays, and a second update changes nothing.
 
+pub(crate) mod kube;
+
 use std::collections::BTreeSet;
 
 use anyhow::Result;

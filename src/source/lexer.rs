@@ -19,7 +19,7 @@ pub(super) fn blocks(text: &str) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// The words, literals and single characters of a Rust text with their offsets, without comments and white space.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     pieces(text).filter(|(_, piece)| {
         !piece.starts_with("//") && !piece.starts_with("/*") && !piece.as_bytes()[0].is_ascii_whitespace()
     })

@@ -50,6 +50,7 @@ mod tidy;
 pub(crate) mod types;
 mod undo;
 mod update;
+mod update_kube;
 mod versions;
 mod webhook;
 mod yaml;

@@ -323,7 +323,7 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Codes that need cargo, git, rustfmt or a whole project, each with the test file that covers it.
-const ELSEWHERE: [(Code, &str); 36] = [
+const ELSEWHERE: [(Code, &str); 38] = [
     (Code::DanglingKustomization, "generate.rs"),
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
@@ -339,6 +339,8 @@ const ELSEWHERE: [(Code, &str); 36] = [
     (Code::EnginesDiffer, "engine.rs"),
     (Code::FileConflict, "init.rs"),
     (Code::InvalidSample, "generate.rs"),
+    (Code::KubeChange, "update_kube.rs"),
+    (Code::KubeDependency, "update_kube.rs"),
     (Code::ManagerDiffers, "update.rs"),
     (Code::ManagerForeign, "update.rs"),
     (Code::MissingCrd, "engine.rs"),

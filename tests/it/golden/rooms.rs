@@ -113,7 +113,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("explorer", &["runtime"]),
     ("manager_library", &["runtime"]),
     ("toml", &["edit", "source"]),
-    ("toml_edit", &["edit", "engine", "runtime", "source"]),
+    ("toml_edit", &["edit", "engine", "ops", "runtime", "source"]),
     ("url", &["schema", "ship"]),
     ("uuid", &["api", "schema"]),
     ("walkdir", &["ops"]),
