@@ -60,6 +60,8 @@ fn copy(draft: &mut Draft, library: &Library, force: bool) -> Result<Diagnostics
         draft.generate(path, text);
     }
     if !taken.is_empty() {
+        let more = taken.split_off(taken.len().min(3)).len();
+        taken.extend((more > 0).then(|| format!("and {more} more")));
         let problem = Problem::new(format!(
             "the folder `{folder}` for generated code already contains other files: {}",
             taken.join(", ")

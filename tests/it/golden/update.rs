@@ -43,7 +43,7 @@ create    manager/src/signal.rs
         .stderr(str![[r#"
 warning[manager-foreign]: `manager/src/extra.rs` is not a generated file, but is in the folder for generated code; it is not changed
 help: move the file to another folder
-1 created, 2 updated, 1 removed, 101 unchanged
+1 created, 2 updated, 1 removed, 111 unchanged
 
 "#]]);
 
@@ -88,6 +88,15 @@ help: move them to another folder, or pass `--force` to overwrite them
     assert_eq!(differing(&sandbox.files(), &before), [""; 0]);
     sandbox.run("update --force").success();
     assert_eq!(differing(&sandbox.files(), &Sandbox::project("").files()), [""; 0]);
+
+    for path in ["Cargo.toml", "src/cache.rs", "src/error.rs", "src/lib.rs", "src/time.rs"] {
+        sandbox.file(&format!("manager/{path}"), "");
+    }
+    let said = sandbox.run("update").code(1).err();
+    assert!(
+        said.contains(": `manager/Cargo.toml`, `manager/src/cache.rs`, `manager/src/error.rs`, and 2 more\n"),
+        "{said}"
+    );
 
     let sandbox = Sandbox::new();
     sandbox.file("manager/src/lib.rs", "// mine\n");
