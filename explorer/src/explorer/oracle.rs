@@ -334,11 +334,11 @@ impl Image {
     pub(super) fn new(server: &ApiServer, ignored: &[String], generated: &[(String, String)]) -> Self {
         let all = server.all();
         let mut names = BTreeMap::new();
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for (key, object) in &all {
             let metadata = &object["metadata"];
             if let (Some(name), Some(prefix)) = (metadata["name"].as_str(), metadata["generateName"].as_str()) {
-                let count = counts.entry(prefix).or_default();
+                let count = counts.entry((key.1.as_str(), prefix)).or_default();
                 *count += 1;
                 names.insert(name.to_owned(), format!("{prefix}#{count}"));
             }
@@ -511,5 +511,29 @@ pub(super) fn other_value(value: &Value) -> Option<Value> {
         Value::Bool(truth) => Some((!truth).into()),
         Value::Number(number) => number.as_i64().map(|number| (number + 1).into()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+    use serde_json::json;
+
+    use super::Image;
+    use crate::server::ApiServer;
+
+    #[test]
+    fn generated_names_do_not_depend_on_other_namespaces() {
+        let server = ApiServer::new();
+        server.add_namespace("a");
+        let create = |namespace: &str| {
+            let place = ("configmaps".to_owned(), namespace.to_owned(), String::new());
+            let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "generateName": "map-" } });
+            server.act(Method::POST, &place, "", "test", &map).unwrap();
+        };
+        create("default");
+        let before = Image::new(&server, &[], &[]);
+        create("a");
+        assert_eq!(before.diff(&Image::new(&server, &[], &[])), ["+ configmaps a/map-#1"]);
     }
 }

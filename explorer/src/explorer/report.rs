@@ -82,13 +82,15 @@ pub struct Report {
 }
 
 impl Report {
-    /// Fails a test.
+    /// Prints the report, which `cargo test -- --nocapture` shows, and fails a test if something was found.
     ///
     /// # Panics
     ///
     /// There are findings, or the server has refused a request as not implemented.
+    #[allow(clippy::print_stdout, reason = "test harnesses show it on request")]
     pub fn assert_clean(&self) {
         assert!(self.findings.is_empty() && self.unsupported.is_empty(), "{self}");
+        println!("{self}");
     }
 
     pub(super) fn add(&mut self, finding: Finding) {
