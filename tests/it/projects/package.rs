@@ -1,4 +1,4 @@
-//! Builds the program from its published package, and a project from the package of the runtime.
+//! Builds the program from its published package, and a project from the packages of its libraries.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,19 +23,24 @@ fn the_packages_make_a_program_and_a_project() {
         .args(["package", "--workspace", "--no-verify", "--allow-dirty", "--offline", "--target-dir"])
         .arg(&packaged);
     run(package.current_dir(root));
-    let [program, runtime] = ["memcached-sdk", "memcached-sdk-manager"].map(|name| {
-        let name = format!("{name}-{}", env!("CARGO_PKG_VERSION"));
-        let archive = packaged.join(format!("package/{name}.crate"));
-        run(Command::new("tar").arg("-xzf").arg(archive).current_dir(dir.path()));
-        dir.path().join(name)
+    let [program, runtime, explorer] =
+        ["memcached-sdk", "memcached-sdk-manager", "memcached-sdk-explorer"].map(|name| {
+            let name = format!("{name}-{}", env!("CARGO_PKG_VERSION"));
+            let archive = packaged.join(format!("package/{name}.crate"));
+            run(Command::new("tar").arg("-xzf").arg(archive).current_dir(dir.path()));
+            dir.path().join(name)
+        });
+    // Use the local packages instead of the registry.
+    let patches = [("manager", &runtime), ("explorer", &explorer)].map(|(library, folder)| {
+        format!("patch.crates-io.memcached-sdk-{library}.path = {:?}", folder.to_str().unwrap())
     });
-    // Use the local package instead of the registry.
-    let patch = format!("patch.crates-io.memcached-sdk-manager.path = {:?}", runtime.to_str().unwrap());
+    let patches = patches.each_ref().map(|patch| ["--config", patch]);
+    let patches = patches.as_flattened();
 
     let mut build = Command::new(env!("CARGO"));
     // Reuse built dependencies, but keep the program of the tests.
     let built = Path::new(env!("CARGO_BIN_EXE_memcached-sdk")).ancestors().nth(2).unwrap();
-    build.args(["build", "--offline", "--config", &patch, "--target-dir"]).arg(&packaged);
+    build.args(["build", "--offline"]).args(patches).arg("--target-dir").arg(&packaged);
     run(build.env("CARGO_BUILD_BUILD_DIR", built).current_dir(&program));
     let program = packaged.join("debug/memcached-sdk");
 
@@ -46,7 +51,7 @@ fn the_packages_make_a_program_and_a_project() {
     sdk(&format!("new from-registry --sample memcached --manager registry {OFFLINE}"), &empty);
     let _building = generated::building();
     let project = place("from-registry", &empty.join("from-registry"));
-    run(generated::cargo(&project, &["test", "--quiet", "--offline", "--config", &patch]).current_dir(&project));
+    run(generated::cargo(&project, &["test", "--quiet", "--offline"]).args(patches).current_dir(&project));
     sdk("generate --check", &project);
     sdk("rbac lint", &project);
     // The copied runtime is equal, although `cargo package` rewrites the manifest.
