@@ -46,7 +46,7 @@ fn an_api_for_a_project_on_a_new_release() {
         str![[r#"
 warning[not-generated]: the CRDs are not written, since schemars 1.2.4 is newer than this program and may generate other CRDs
 help: run `memcached-sdk generate`: it compiles once
-14 created, 9 updated
+15 created, 9 updated
 
 "#]]
     );
