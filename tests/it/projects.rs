@@ -345,8 +345,9 @@ fn render_shows_the_effect_of_a_spec() {
     assert_eq!(render(&["new.yaml", "--diff", "old.yaml"]), (diff.to_owned(), String::new()));
     assert_eq!(render(&["new.yaml", "--diff", "new.yaml"]), (String::new(), String::new()));
     let refused = "error: cannot render cache.example.com/v1alpha1 Memcached memcached-sample: \
-        Memcached.cache.example.com \"memcached-sample\" is invalid: spec.size: Invalid value: -1: \
-        spec.size in body should be greater than or equal to 0";
+        Memcached.cache.example.com \"memcached-sample\" is invalid: [spec.size: Invalid value: -1: \
+        spec.size in body should be greater than or equal to 0, .spec.size: Invalid value: -1: \
+        should be a non-negative integer]";
     assert_eq!(render(&["invalid.yaml"]), (String::new(), refused.to_owned()));
     let unknown = "error: no test in `tests/explore_*.rs` has a sample of the kind `ConfigMap`\n\
         help: run the command in a project with a controller for the kind; `create api` scaffolds such a test";
