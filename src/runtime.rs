@@ -53,6 +53,11 @@ pub const LIBRARIES: [Library; 2] = [
     },
 ];
 
+/// Returns true for the package name of a library.
+pub(crate) fn is_library(package: &str) -> bool {
+    LIBRARIES.iter().any(|library| library.package == package)
+}
+
 /// The files of the copy of the manager: see [`Library::copy`].
 pub fn copy() -> Result<Vec<(String, String)>> {
     let [manager, _] = &LIBRARIES;

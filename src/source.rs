@@ -51,6 +51,7 @@ pub use self::files::Pending;
 pub(crate) use self::files::{read as read_file, rust_files};
 pub use self::ident::crate_name;
 pub(crate) use self::lexer::tokens;
+pub(crate) use self::lock::LockFile;
 pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection};
 pub(crate) use self::manifest::{get, resolver};
 pub use self::namespace::Namespace;

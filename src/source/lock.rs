@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use super::ident::crate_name;
 
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct LockFile {
+pub(crate) struct LockFile {
     #[serde(default, rename = "package")]
     packages: Vec<Locked>,
 }
@@ -36,7 +36,7 @@ impl Locked {
 }
 
 impl LockFile {
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         toml::from_str(text).ok()
     }
 
@@ -69,6 +69,16 @@ impl LockFile {
             self.dependencies(package, |found| found == name).any(|found| found.version == *version)
         };
         self.packages.iter().filter(uses).map(|package| package.name.as_str())
+    }
+
+    /// The packages with a source and a direct dependency that passes the test: name, version, and the first such dependency.
+    pub(crate) fn users(&self, test: impl Fn(&str, &Version) -> bool) -> Vec<(&str, &Version, &str)> {
+        let published = self.packages.iter().filter(|package| package.source.is_some());
+        let found = published.filter_map(|package| {
+            let used = self.dependencies(package, |_| true).find(|found| test(&found.name, &found.version))?;
+            Some((package.name.as_str(), &package.version, used.name.as_str()))
+        });
+        found.collect()
     }
 
     /// Crate names of the packages that depend, in any version, on one of `dependencies`.

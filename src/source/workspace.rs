@@ -82,7 +82,7 @@ impl Packages {
     pub fn unread(&self) -> Result<Vec<Member>> {
         let mut others = members(&self.workspace(), None)?;
         others.retain(|other| !self.members.iter().any(|member| member.dir == other.dir));
-        others.retain(|other| ![runtime::PACKAGE, runtime::EXPLORER].contains(&other.name.as_str()));
+        others.retain(|other| !runtime::is_library(&other.name));
         Ok(others)
     }
 
@@ -196,8 +196,7 @@ fn nearest(start: &Path) -> Result<PathBuf> {
 
 fn is_library(manifest: &Path) -> bool {
     let name = |document: Document<String>| get(document.as_item(), &["package", "name"])?.as_str().map(str::to_owned);
-    let name = parse(manifest).ok().and_then(name);
-    name.is_some_and(|name| [runtime::PACKAGE, runtime::EXPLORER].contains(&name.as_str()))
+    parse(manifest).ok().and_then(name).is_some_and(|name| runtime::is_library(&name))
 }
 
 fn parse(manifest: &Path) -> Result<Document<String>> {

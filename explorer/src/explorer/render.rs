@@ -26,12 +26,13 @@ impl Explorer {
 
     fn rendered(&self, samples: &[Value]) -> Result<Vec<Value>, String> {
         let server = self.server.snapshot();
+        let create = create(samples.to_vec());
         // A refusal stands before requests that follow from it.
-        create(samples.to_vec())(&server.snapshot()).map_err(|refusal| match refusal.split_once(": ") {
+        create(&server.snapshot()).map_err(|refusal| match refusal.split_once(": ") {
             Some((_request, message)) => message.to_owned(),
             None => refusal,
         })?;
-        let outcome = self.run(&server, Disturbance::Nothing, vec![create(samples.to_vec())], false);
+        let outcome = self.run(&server, Disturbance::Nothing, vec![create], false);
         if let Some(request) = outcome.unsupported.first() {
             return Err(format!("the API server in memory does not implement `{request}`"));
         }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
+use semver::Version;
 
 use self::changes::{CHANGES, Find, KubeChange};
 use self::manifest::ManifestFinding;
@@ -24,7 +25,7 @@ use crate::ops::Findings;
 use crate::parallel;
 use crate::plan::{Draft, RelPath};
 use crate::scaffold;
-use crate::source::{members, rust_files, workspace_of};
+use crate::source::{LockFile, members, rust_files, workspace_of};
 
 const MANIFEST: &str = "Cargo.toml";
 
@@ -111,18 +112,10 @@ fn without_kube(root: &Path) -> Problem {
 fn others(draft: &Draft, manifest: &RelPath, text: &str) -> Result<Vec<ManifestFinding>> {
     let Some(lock) = draft.read(&RelPath::new("Cargo.lock")?)? else { return Ok(Vec::new()) };
     let document = toml_edit::Document::parse(text).map_err(|error| Problem::new(format!("`{manifest}`: {error}")))?;
-    let lock = lock.replace("\r\n", "\n");
-    let blocks: Vec<LockEntry> = lock.split("[[package]]\n").skip(1).map(LockEntry::new).collect();
+    let Some(lock) = LockFile::parse(&lock) else { return Ok(Vec::new()) };
+    let is_old = |name: &str, version: &Version| is_of_kube(name) && manifest::is_older(name, version);
     let mut found = Vec::new();
-    for entry in blocks.iter().filter(|entry| entry.is_published && !is_of_kube(entry.name)) {
-        let mut shared = entry.dependencies.iter().filter(|(name, _)| is_of_kube(name));
-        let is_old = |(name, version): &&(&str, &str)| {
-            let all =
-                blocks.iter().filter(|other| other.name == *name && (version.is_empty() || other.version == *version));
-            all.into_iter().any(|other| manifest::is_older(name, other.version))
-        };
-        let Some((shared, _)) = shared.find(is_old) else { continue };
-        let LockEntry { name, version, .. } = entry;
+    for (name, version, shared) in lock.users(is_old).into_iter().filter(|(name, ..)| !is_of_kube(name)) {
         for section in ["dependencies", "dev-dependencies"] {
             let item = document.get(section).and_then(|table| table.get(name));
             if let Some(range) = item.and_then(toml_edit::Item::span) {
@@ -141,36 +134,6 @@ fn others(draft: &Draft, manifest: &RelPath, text: &str) -> Result<Vec<ManifestF
 
 fn is_of_kube(name: &str) -> bool {
     LOCKSTEP.iter().any(|package| package.name == name && name != "schemars")
-}
-
-/// A package of a lock file.
-struct LockEntry<'a> {
-    name: &'a str,
-    version: &'a str,
-    /// False for packages of the workspace and of paths.
-    is_published: bool,
-    /// Names, with the version if it is not the only one.
-    dependencies: Vec<(&'a str, &'a str)>,
-}
-
-impl<'a> LockEntry<'a> {
-    fn new(block: &'a str) -> Self {
-        let value = |key: &str| {
-            let mut values = block.lines().filter_map(|line| line.strip_prefix(key)?.strip_suffix('"'));
-            values.next().unwrap_or_default()
-        };
-        let dependencies = block.lines().filter_map(|line| line.strip_prefix(" \"")?.strip_suffix("\","));
-        let split = |text: &'a str| {
-            let mut words = text.split(' ');
-            (words.next().unwrap_or_default(), words.next().unwrap_or_default())
-        };
-        Self {
-            name: value("name = \""),
-            version: value("version = \""),
-            is_published: !value("source = \"").is_empty(),
-            dependencies: dependencies.map(split).collect(),
-        }
-    }
 }
 
 /// Moves the Rust files of the packages, and lists what is left in them.

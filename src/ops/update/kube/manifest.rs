@@ -111,9 +111,8 @@ pub(super) fn left(text: &str) -> Vec<ManifestFinding> {
 }
 
 /// Returns true if a locked version of a crate belongs to an older release of kube.
-pub(super) fn is_older(name: &str, version: &str) -> bool {
-    let package = LOCKSTEP.iter().find(|package| package.name == name);
-    package.zip(Version::parse(version).ok()).is_some_and(|(package, version)| {
+pub(super) fn is_older(name: &str, version: &Version) -> bool {
+    LOCKSTEP.iter().find(|package| package.name == name).is_some_and(|package| {
         let [major, minor, _] = package.version;
         (version.major, if major == 0 { version.minor } else { 0 }) < (major, if major == 0 { minor } else { 0 })
     })
