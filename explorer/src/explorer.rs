@@ -59,6 +59,8 @@ pub struct Explorer {
     budget: Duration,
     patience: Duration,
     ignored: Vec<String>,
+    /// Resources whose objects belong to several samples.
+    shared: Vec<String>,
     oracles: Vec<Oracle>,
     stop_at_finding: bool,
     /// Resources with the pointers of generated values.
@@ -106,6 +108,7 @@ impl Explorer {
             budget: Duration::from_secs(budget),
             patience: Duration::from_secs(600),
             ignored: ["events", "events.events.k8s.io", "leases.coordination.k8s.io"].map(str::to_owned).to_vec(),
+            shared: Vec::new(),
             oracles: vec![
                 Oracle::Quiet,
                 Oracle::Crash,
@@ -189,6 +192,13 @@ impl Explorer {
     #[must_use]
     pub fn ignore(mut self, resource: &str) -> Self {
         self.ignored.push(resource.to_owned());
+        self
+    }
+
+    /// Says that objects of a resource, such as `secrets`, belong to several samples: a second sample may change them.
+    #[must_use]
+    pub fn shared(mut self, resource: &str) -> Self {
+        self.shared.push(resource.to_owned());
         self
     }
 
@@ -399,7 +409,7 @@ impl Explorer {
         let end = self.image(server);
         let difference = match visit {
             Visit::Stay => {
-                let own = expected.without(&self.image(&baseline.idle));
+                let own = expected.without(&self.image(&baseline.idle)).without_resources(&self.shared);
                 own.diff(&end.within(&own))
             }
             Visit::Leave => expected.diff(&end),

@@ -393,7 +393,8 @@ const LONGEST: usize = 63;
 /// Maximum length of a name to which Kubernetes appends 11 characters.
 const LONGEST_OF_SHORT: usize = 52;
 
-/// Converts `name` to a label value and object name: at most 63 letters, digits and dashes, starting with a letter.
+/// Converts any text, such as the name of an object or an image, to a label value and object name: at most 63 lowercase
+/// letters, digits and dashes, starting with a letter.
 ///
 /// A valid name is returned unchanged. Any other is shortened and gets a hash, so that it stays unique. The result may
 /// be too long for a CronJob or a StatefulSet, see [`short_dns_label`].
@@ -403,6 +404,7 @@ const LONGEST_OF_SHORT: usize = 52;
 /// ```
 /// assert_eq!(manager::dns_label("sample"), "sample");
 /// assert_eq!(manager::dns_label("a.b"), "a-b-e61d9919");
+/// assert_eq!(manager::dns_label("default/Sample:1"), "default-sample-1-147ab7cc");
 /// ```
 pub fn dns_label(name: &str) -> String {
     label(name, LONGEST)
@@ -428,12 +430,20 @@ pub fn short_dns_label(name: &str) -> String {
 
 fn label(name: &str, longest: usize) -> String {
     let letter = name.starts_with(|first: char| first.is_ascii_lowercase());
-    if letter && name.len() <= longest && !name.contains('.') {
+    let permitted = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
+    if letter && name.len() <= longest && name.chars().all(permitted) && !name.ends_with('-') {
         return name.to_owned();
     }
     let first = if letter { "" } else { "n" };
-    let start = format!("{first}{}", name.replace('.', "-"));
-    let start: String = start.chars().take(longest - "-01234567".len()).collect();
+    let replaced = name.chars().map(|char| match char.to_ascii_lowercase() {
+        char if permitted(char) => char,
+        _ => '-',
+    });
+    let start: String = first
+        .chars()
+        .chain(replaced)
+        .take(longest - "-01234567".len())
+        .collect();
     format!("{start}-{:08x}", fnv1a(name.as_bytes()) >> 32)
 }
 
@@ -488,10 +498,22 @@ mod tests {
     fn names_that_do_not_fit_are_shortened_and_stay_different() {
         assert_eq!(dns_label("sample"), "sample");
         assert_eq!(dns_label("a".repeat(63).as_str()), "a".repeat(63));
-        for name in ["a.b", "1a", &"a".repeat(64), &"a.".repeat(126)] {
+        for name in [
+            "a.b",
+            "1a",
+            "here/Sample",
+            "registry:5000/é@1",
+            "a-",
+            "",
+            &"a".repeat(64),
+            &"a.".repeat(126),
+        ] {
             let label = dns_label(name);
+            let valid =
+                |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
+            assert!(label.len() <= 63 && label.chars().all(valid), "{label}");
             assert!(
-                label.len() <= 63 && !label.contains('.') && label.starts_with(['a', 'n']),
+                label.starts_with(char::is_alphabetic) && !label.ends_with('-'),
                 "{label}"
             );
         }

@@ -385,6 +385,13 @@ impl Image {
         image
     }
 
+    /// The objects of other resources than these.
+    pub(super) fn without_resources(mut self, resources: &[String]) -> Self {
+        let is = |place: &str, resource: &String| place.split(' ').next() == Some(resource);
+        self.0.retain(|place, _| !resources.iter().any(|resource| is(place, resource)));
+        self
+    }
+
     /// The lines of a diff, without common fields.
     pub(super) fn diff(&self, found: &Self) -> Vec<String> {
         let mut lines = Vec::new();

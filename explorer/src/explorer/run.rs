@@ -203,12 +203,14 @@ impl Explorer {
                 continue;
             }
             // The environment only reacts to changes.
-            if server.changes() > seen {
+            let now = server.changes();
+            if now > seen {
+                // Its own changes count in the next step: the Pods of a deleted ReplicaSet are garbage then.
+                seen = now;
                 server.collect_garbage();
                 if let Err(problem) = self.stages.step(server) {
                     return Stop::Restless(problem);
                 }
-                seen = server.changes();
             }
             let changed = server.changed(changes);
             changes += changed.len();

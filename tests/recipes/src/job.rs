@@ -11,7 +11,7 @@ use manager::{ObjectKey, Objects, dns_label};
 use crate::api::Site;
 use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
-use crate::desired;
+use crate::{delete_job, desired};
 
 const SITE: &str = "web.example.com/site";
 
@@ -23,14 +23,21 @@ pub enum Progress {
     Failed(String),
 }
 
-/// Runs the migration of a site once for each generation of its spec.
+/// Runs the migration of a site once for each image.
 pub async fn migrate(
     site: &Site,
     jobs: &Objects<Job>,
     pods: &Objects<PartialObjectMeta<Pod>>,
 ) -> Result<Progress> {
+    let migration = migration(site);
+    let labels = desired::labels(site);
+    for job in jobs.list(site.namespace().as_deref()) {
+        if job.name_any() != migration.name_any() && *job.labels() == labels {
+            delete_job::stop(&job, jobs).await?;
+        }
+    }
     let job = jobs
-        .create(&migration(site), FIELD_MANAGER)
+        .create(&migration, FIELD_MANAGER)
         .await
         .map_err(Error::during("create the Job"))?
         .object;
@@ -65,10 +72,9 @@ pub fn site_of(pod: &PartialObjectMeta<Pod>) -> Option<ObjectKey> {
     Some(ObjectKey { namespace, name })
 }
 
-/// A Job for this generation of the spec, because the template of a Job is immutable.
+/// A Job for this image, because the template of a Job is immutable.
 fn migration(site: &Site) -> Job {
-    let generation = site.metadata.generation.unwrap_or_default();
-    let name = format!("{}-{generation}", site.name_any());
+    let name = format!("{}-{}", site.name_any(), site.spec.image);
     let pod = PodTemplateSpec {
         metadata: Some(ObjectMeta {
             annotations: Some(BTreeMap::from([(SITE.to_owned(), site.name_any())])),

@@ -3,7 +3,7 @@ use manager::{Controller, Objects};
 
 use crate::api::Site;
 
-/// Reconciles a site when the spec of its Deployment changes, or when its condition `Available` does.
+/// Reconciles a site when what the operator applies to its Deployment changes, or when the condition `Available` does.
 pub fn owning<'manager>(
     controller: Controller<'manager, Site>,
     deployments: &Objects<Deployment>,
@@ -13,11 +13,18 @@ pub fn owning<'manager>(
     })
 }
 
-fn matters(deployment: &Deployment) -> (Option<i64>, bool) {
+fn matters(deployment: &Deployment) -> impl PartialEq {
+    let metadata = &deployment.metadata;
     let status = deployment.status.as_ref();
     let mut conditions = status
         .into_iter()
         .flat_map(|status| status.conditions.iter().flatten());
     let available = conditions.any(|one| one.type_ == "Available" && one.status == "True");
-    (deployment.metadata.generation, available)
+    // The generation follows the spec, but not the metadata.
+    (
+        metadata.generation,
+        metadata.labels.clone(),
+        metadata.owner_references.clone(),
+        available,
+    )
 }

@@ -6,14 +6,13 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{Timestamp, ToSpan};
 use manager::testing::MockServer;
-use manager::{Action, Objects};
+use manager::{Action, Objects, dns_label};
 use recipes::api::Site;
 use recipes::{elsewhere, schedule, secret, timestamps};
 use serde_json::{Value, json};
 
 const SITE: &str = "/apis/web.example.com/v1/namespaces/default/sites/sample";
 const SECRET: &str = "/api/v1/namespaces/default/secrets/sample";
-const MAP: &str = "/api/v1/namespaces/monitoring/configmaps/sample";
 
 /// A server with a site, and a filled cache.
 fn world(status: Value) -> (MockServer, Objects<Site>) {
@@ -55,10 +54,12 @@ async fn a_password_is_generated_once_and_never_again() {
 
 #[tokio::test]
 async fn an_object_elsewhere_is_ours_or_foreign() {
+    let name = dns_label("default/sample");
+    let map = format!("/api/v1/namespaces/monitoring/configmaps/{name}");
     for (there, ours) in [(None, true), (Some(json!({})), false)] {
         let (server, sites) = world(Value::Null);
         if let Some(there) = there {
-            server.put(MAP, &there);
+            server.put(&map, &there);
         }
         for _ in 0..2 {
             // A restarted operator has an empty cache.
