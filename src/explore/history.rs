@@ -41,16 +41,22 @@ pub(super) fn changes(schema: &Value, current: &Value, path: &mut Vec<String>, f
     }
 }
 
-/// Sequences of changes: all single ones, and each one with the return to `original`.
+/// Sequences of changes: all single ones, and each one with the return to `original`. Removals come first, because
+/// operators forget them most often.
 pub(super) fn sequences(changes: &[Value], original: &Value) -> Vec<Vec<Value>> {
     let mut all = Vec::new();
-    for change in changes {
+    let (first, last): (Vec<&Value>, Vec<&Value>) = changes.iter().partition(|change| removes(change));
+    for change in first.into_iter().chain(last) {
         let mut back = change.clone();
         restore(&mut back, &json!({ "spec": original }));
         all.push(vec![change.clone()]);
         all.push(vec![change.clone(), back]);
     }
     all
+}
+
+fn removes(patch: &Value) -> bool {
+    patch.as_object().map_or(patch.is_null(), |fields| fields.values().all(removes))
 }
 
 /// Replaces the leaves of a patch by the values of `original`.
@@ -86,9 +92,9 @@ mod tests {
             json!({ "spec": { "size": 0 } }),
         ];
         assert_eq!(found, expected);
-        let all = sequences(&found[2..4], &spec);
-        let back = [json!({ "spec": { "more": null } }), json!({ "spec": { "size": 1 } })];
-        assert_eq!(all[1], [found[2].clone(), json!({ "spec": { "more": { "on": null } } })]);
-        assert_eq!(all[3], [found[3].clone(), back[1].clone()]);
+        let all = sequences(&[found[4].clone(), found[3].clone()], &spec);
+        let back = json!({ "spec": { "size": 1 } });
+        assert_eq!(all[1], [found[3].clone(), back.clone()]);
+        assert_eq!(all[3], [found[4].clone(), back.clone()]);
     }
 }

@@ -50,6 +50,8 @@ pub(super) struct RunState {
     pub(super) watched: BTreeSet<String>,
     /// Resources that the operator writes.
     pub(super) written: BTreeSet<ResourcePath>,
+    /// The namespaces of these writes; the empty one is that of cluster-scoped objects.
+    pub(super) namespaces: BTreeSet<String>,
     /// Connections of earlier processes have a smaller number.
     epoch: u64,
     process: Option<Arc<Mutex<Process>>>,
@@ -93,6 +95,7 @@ impl Proxy {
             last_write: now,
             watched: BTreeSet::new(),
             written: BTreeSet::new(),
+            namespaces: BTreeSet::new(),
             epoch: 0,
             process: None,
         });
@@ -244,6 +247,7 @@ impl RunState {
         }
         if request.shapes() {
             self.written.insert(request.resource.clone());
+            self.namespaces.insert(request.namespace.clone());
         }
         self.touch();
         let write = request.is_write();

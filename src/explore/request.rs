@@ -43,7 +43,7 @@ pub(super) fn version_path(group: &str, version: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ApiRequest {
     pub(super) resource: ResourcePath,
-    namespace: String,
+    pub(super) namespace: String,
     name: String,
     subresource: String,
     /// The verb of RBAC.

@@ -129,9 +129,13 @@ impl World {
         Ok(())
     }
 
-    /// The compared objects.
+    /// The compared objects: in the namespaces of the samples and of the operator's writes.
     pub(super) async fn objects(&mut self) -> Result<ClusterObjects> {
-        let written = self.proxy.state().written.clone();
+        let (written, mut namespaces) = {
+            let state = self.proxy.state();
+            (state.written.clone(), state.namespaces.clone())
+        };
+        namespaces.extend(self.samples.iter().map(|sample| sample.namespace.clone()));
         for resource in &written {
             // A resource that is not served, or without lists, is not compared.
             let _ = self.compare(resource).await;
@@ -140,7 +144,7 @@ impl World {
         for resource in self.resources.values() {
             all.extend(self.api.list(resource).await?.1);
         }
-        all.retain(|key, _| !self.before.contains(key));
+        all.retain(|key, _| !self.before.contains(key) && namespaces.contains(&key.namespace));
         Ok(all)
     }
 
