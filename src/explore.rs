@@ -111,13 +111,13 @@ pub(crate) fn explore(options: &Exploration, say: &mut dyn FnMut(&str)) -> Resul
         let (cluster, world) = setup::prepare(options, say).await?;
         let report = ExploreReport::default();
         let mut explorer = BinaryExplorer { options, world, report, settled: false, say };
-        let explored = explorer.run(Instant::now()).await;
+        let end = explorer.run(Instant::now()).await;
         explorer.world.stop().await;
-        if explored.is_ok() {
+        if end.is_ok() {
             explorer.world.reset().await?;
         }
         setup::leave(options, &explorer.world.api).await;
-        explored?;
+        end?;
         explorer.report.elapsed = started.elapsed();
         let report = explorer.report;
         drop(cluster);
@@ -242,7 +242,7 @@ impl BinaryExplorer<'_> {
         let mut objects = self.world.objects().await?;
         let kept = ClusterState::new(&objects, &self.world.generated);
         self.settled = true;
-        let samples: Vec<_> = self.world.samples.iter().map(world::SampleObject::key).collect();
+        let samples: Vec<_> = self.world.samples.iter().map(world::PlacedSample::key).collect();
         objects.retain(|key, _| !samples.contains(key));
         Ok(Some(Baseline { owned: objects, kept, idle, create: again, delete: deletion, fresh: BTreeMap::new() }))
     }

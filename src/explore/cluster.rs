@@ -17,7 +17,7 @@ use super::api::ApiClient;
 use super::process::{Keeper, Process};
 
 /// Ten times a usual start on two cores.
-const START: Duration = Duration::from_secs(120);
+const START: Duration = Duration::from_mins(2);
 
 /// The token of the administrator.
 const ADMIN: &str = "admin";

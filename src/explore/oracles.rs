@@ -55,15 +55,17 @@ fn schedules_of(oracle: Oracle, runs: &Undisturbed<'_>) -> Vec<Schedule> {
         }
         Oracle::Deletion => writes(runs.create).for_each(|write| add(Phase::Create, Disturbance::Delete { write })),
         Oracle::Drift => {
-            drifts(runs.owned).into_iter().for_each(|(drift, key)| add(Phase::Keep, Disturbance::Drift(drift, key)))
+            for (drift, key) in drifts(runs.owned) {
+                add(Phase::Keep, Disturbance::Drift(drift, key));
+            }
         }
         Oracle::History => {
             let (schema, spec) = runs.spec;
             let mut changes = Vec::new();
             history::changes(schema, spec, &mut vec!["spec".to_owned()], &mut changes);
-            history::sequences(&changes, spec)
-                .into_iter()
-                .for_each(|patches| add(Phase::Keep, Disturbance::History(patches)));
+            for patches in history::sequences(&changes, spec) {
+                add(Phase::Keep, Disturbance::History(patches));
+            }
         }
         Oracle::Faults => {
             // One fault for all requests, then the next one: a small budget sees each request.

@@ -25,10 +25,10 @@ rm -rf "$1"
 
 /// Ends processes when this one ends in any way.
 pub(super) struct Keeper {
-    watcher: Option<Mutex<Watched>>,
+    watcher: Option<Mutex<WatchedGroups>>,
 }
 
-struct Watched {
+struct WatchedGroups {
     input: ChildStdin,
     groups: Vec<u32>,
 }
@@ -40,7 +40,7 @@ impl Keeper {
         command.args(["-c", SCRIPT, "sh"]).arg(folder).current_dir("/").stdin(Stdio::piped());
         own_group(&mut command).stdout(Stdio::null()).stderr(Stdio::null());
         let input = command.spawn().ok().and_then(|mut child| child.stdin.take());
-        Arc::new(Self { watcher: input.map(|input| Mutex::new(Watched { input, groups: Vec::new() })) })
+        Arc::new(Self { watcher: input.map(|input| Mutex::new(WatchedGroups { input, groups: Vec::new() })) })
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<u32>)) {

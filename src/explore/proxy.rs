@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 
 use super::api::{AUTHOR, ApiClient};
 use super::process::Process;
-use super::request::{ApiRequest, ResourcePath};
+use super::request::{OperatorRequest, ResourcePath};
 use super::schedule::{Disturbance, Fault};
 
 /// The user that the operator is with a role.
@@ -148,7 +148,7 @@ impl Proxy {
 
     /// An error closes the connection.
     async fn serve(self: Arc<Self>, request: Request<Incoming>, epoch: u64) -> Result<Answer> {
-        let parsed = ApiRequest::parse(request.method(), request.uri());
+        let parsed = OperatorRequest::parse(request.method(), request.uri());
         let treatment = {
             let mut state = self.state();
             if state.epoch != epoch {
@@ -161,7 +161,7 @@ impl Proxy {
         if self.impersonates {
             request.headers_mut().insert("impersonate-user", HeaderValue::from_static(USER));
         }
-        let watch = parsed.as_ref().is_some_and(ApiRequest::is_watch);
+        let watch = parsed.as_ref().is_some_and(OperatorRequest::is_watch);
         if watch {
             return Ok(self.api.forward(request).await?.map(Either::Right));
         }
@@ -196,7 +196,7 @@ impl Proxy {
     async fn effect(
         &self,
         request: Request<Full<Bytes>>,
-        parsed: Option<ApiRequest>,
+        parsed: Option<OperatorRequest>,
         treatment: &Treatment,
     ) -> Result<Answer> {
         let answer = self.api.forward(request).await?;
@@ -233,7 +233,7 @@ impl RunState {
     }
 
     /// Counts a request.
-    fn treat(&mut self, request: &ApiRequest) -> Treatment {
+    fn treat(&mut self, request: &OperatorRequest) -> Treatment {
         if request.is_watch() {
             let resource = request.resource.qualified();
             // Watches are renewed.

@@ -41,7 +41,7 @@ pub(super) fn version_path(group: &str, version: &str) -> String {
 
 /// A request for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ApiRequest {
+pub(super) struct OperatorRequest {
     pub(super) resource: ResourcePath,
     pub(super) namespace: String,
     name: String,
@@ -53,7 +53,7 @@ pub(super) struct ApiRequest {
     method: Method,
 }
 
-impl ApiRequest {
+impl OperatorRequest {
     /// Parses a request. Returns none for discovery and other paths without a resource.
     pub(super) fn parse(method: &Method, uri: &Uri) -> Option<Self> {
         let parts: Vec<&str> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
@@ -162,12 +162,12 @@ mod tests {
                 false,
             ),
         ] {
-            let request = ApiRequest::parse(&method, &uri.parse().unwrap()).unwrap();
+            let request = OperatorRequest::parse(&method, &uri.parse().unwrap()).unwrap();
             assert_eq!(request.rule(), format!("+ no rule permits: {rule}"));
             assert_eq!((request.counts(), request.shapes()), (counts, shapes), "{uri}");
         }
         for uri in ["/api", "/api/v1", "/apis/apps/v1", "/version", "/openapi/v3"] {
-            assert_eq!(ApiRequest::parse(&Method::GET, &uri.parse().unwrap()), None, "{uri}");
+            assert_eq!(OperatorRequest::parse(&Method::GET, &uri.parse().unwrap()), None, "{uri}");
         }
     }
 }

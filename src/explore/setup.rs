@@ -10,7 +10,7 @@ use super::api::ApiClient;
 use super::cluster::ExploredCluster;
 use super::proxy::{Proxy, USER};
 use super::request::{ResourcePath, version_path};
-use super::world::{SampleObject, World};
+use super::world::{PlacedSample, World};
 use super::{ClusterChoice, Exploration, Method};
 use crate::diagnostic::Problem;
 
@@ -18,7 +18,7 @@ use crate::diagnostic::Problem;
 const NAME: &str = "memcached-sdk-explore";
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// The time in which a CRD is served.
-const SERVED: Duration = Duration::from_secs(60);
+const SERVED: Duration = Duration::from_mins(1);
 
 /// Starts the API server and the proxy.
 pub(super) async fn prepare(options: &Exploration, say: &mut dyn FnMut(&str)) -> Result<(ExploredCluster, World)> {
@@ -58,7 +58,7 @@ pub(super) async fn prepare(options: &Exploration, say: &mut dyn FnMut(&str)) ->
             );
         }
     }
-    let paths = samples.iter().map(SampleObject::path).collect();
+    let paths = samples.iter().map(PlacedSample::path).collect();
     let (proxy, address) = Proxy::start(api.clone(), paths, !options.roles.is_empty()).await?;
     let kubeconfig = cluster.kubeconfig_of(address)?;
     let keeper = std::sync::Arc::clone(&cluster.keeper);
@@ -180,14 +180,14 @@ pub(super) fn spec_schema(crds: &[Value], object: &Value) -> Value {
     let (group, version) = version.split_once('/').unwrap_or(("", version));
     let crd = crds.iter().find(|crd| crd["spec"]["group"] == group && crd["spec"]["names"]["kind"] == object["kind"]);
     let versions = crd.and_then(|crd| crd["spec"]["versions"].as_array()).into_iter().flatten();
-    let found = versions
+    let mut found = versions
         .filter(|one| one["name"] == version)
         .map(|one| one["schema"]["openAPIV3Schema"]["properties"]["spec"].clone());
-    found.last().unwrap_or_default()
+    found.next_back().unwrap_or_default()
 }
 
 /// Finds the place of a sample.
-async fn place(api: &ApiClient, object: &Value) -> Result<SampleObject> {
+async fn place(api: &ApiClient, object: &Value) -> Result<PlacedSample> {
     let Some((resource, namespaced)) = api.resource_of(object).await? else {
         let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
         let problem = Problem::new(format!(
@@ -201,7 +201,7 @@ async fn place(api: &ApiClient, object: &Value) -> Result<SampleObject> {
     let namespace = if namespaced { given.to_owned() } else { String::new() };
     let mut object = object.clone();
     object["metadata"].as_object_mut().map(|metadata| metadata.remove("namespace"));
-    Ok(SampleObject { resource, namespace, object })
+    Ok(PlacedSample { resource, namespace, object })
 }
 
 /// The resources that the API server lists, each in one version.

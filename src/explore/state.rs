@@ -32,7 +32,7 @@ impl Display for ObjectKey {
 pub(super) type ClusterObjects = BTreeMap<ObjectKey, Value>;
 
 /// The place of a field: an object and a JSON pointer.
-pub(super) type FieldPlace = (String, String);
+pub(super) type ComparedField = (String, String);
 
 /// Objects without times, UIDs, versions, generated names and allocated addresses.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub(super) struct ClusterState(BTreeMap<String, Value>);
 
 impl ClusterState {
     /// The state without the values of the fields in `generated`.
-    pub(super) fn new(objects: &ClusterObjects, generated: &BTreeSet<FieldPlace>) -> Self {
+    pub(super) fn new(objects: &ClusterObjects, generated: &BTreeSet<ComparedField>) -> Self {
         let mut names = BTreeMap::new();
         let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for (key, object) in objects {
@@ -107,7 +107,7 @@ impl ClusterState {
     }
 
     /// The fields with different values in both states.
-    pub(super) fn differing(&self, other: &Self) -> BTreeSet<FieldPlace> {
+    pub(super) fn differing(&self, other: &Self) -> BTreeSet<ComparedField> {
         let mut places = BTreeSet::new();
         for (place, before) in &self.0 {
             let mut fields = Vec::new();

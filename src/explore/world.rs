@@ -17,7 +17,7 @@ use super::process::{Keeper, Process};
 use super::proxy::Proxy;
 use super::request::ResourcePath;
 use super::schedule::Drift;
-use super::state::{ClusterObjects, ClusterState, FieldPlace, ObjectKey, orphans, other_value};
+use super::state::{ClusterObjects, ClusterState, ComparedField, ObjectKey, orphans, other_value};
 use crate::diagnostic::Problem;
 
 /// The time between two looks at a run.
@@ -25,20 +25,20 @@ const TICK: Duration = Duration::from_millis(20);
 /// The time after a write before the garbage collector works.
 const COLLECT: Duration = Duration::from_millis(80);
 /// The time in which a process must send its first request.
-const FIRST: Duration = Duration::from_secs(60);
+const FIRST: Duration = Duration::from_mins(1);
 /// Starts of a process that ends by itself.
 const RESTARTS: usize = 5;
 /// Lines of the operator's log in a finding.
 const LOG: usize = 8;
 
 /// A sample and its place.
-pub(super) struct SampleObject {
+pub(super) struct PlacedSample {
     pub(super) resource: ResourcePath,
     pub(super) namespace: String,
     pub(super) object: Value,
 }
 
-impl SampleObject {
+impl PlacedSample {
     pub(super) fn name(&self) -> &str {
         self.object["metadata"]["name"].as_str().unwrap_or_default()
     }
@@ -67,7 +67,7 @@ pub(super) struct World {
     pub(super) command: Vec<OsString>,
     kubeconfig: PathBuf,
     pub(super) settle: Duration,
-    pub(super) samples: Vec<SampleObject>,
+    pub(super) samples: Vec<PlacedSample>,
     /// Resources that are compared. The resources that the operator writes join them.
     resources: BTreeMap<String, ResourcePath>,
     /// Groups and kinds of these resources.
@@ -78,7 +78,7 @@ pub(super) struct World {
     /// Resources with a watch in a process that waits for work.
     watched: BTreeSet<String>,
     /// Fields that differ between two undisturbed runs.
-    pub(super) generated: BTreeSet<FieldPlace>,
+    pub(super) generated: BTreeSet<ComparedField>,
     /// Times at which processes of this run ended by themselves.
     endings: usize,
 }
@@ -91,7 +91,7 @@ impl World {
         kubeconfig: PathBuf,
         command: Vec<OsString>,
         settle: Duration,
-        samples: Vec<SampleObject>,
+        samples: Vec<PlacedSample>,
     ) -> Self {
         Self {
             api,
@@ -274,7 +274,7 @@ impl World {
         Ok(())
     }
 
-    async fn create(&self, sample: &SampleObject, object: &Value) -> Result<()> {
+    async fn create(&self, sample: &PlacedSample, object: &Value) -> Result<()> {
         let path = format!("{}?fieldManager={AUTHOR}", sample.resource.collection(&sample.namespace));
         let created = self.api.must(Method::POST, &path, object).await;
         created.map(|_| ()).map_err(|error| {
@@ -311,8 +311,8 @@ impl World {
                 let Some(path) = self.path(dependent) else { continue };
                 if orphans {
                     let kept: Vec<Value> = owners(one).into_iter().filter(|owner| owner["uid"] != *uid).collect();
-                    let patch = json!({ "metadata": { "ownerReferences": kept } });
-                    self.api.send(Method::PATCH, &path, &patch).await?;
+                    let change = json!({ "metadata": { "ownerReferences": kept } });
+                    self.api.send(Method::PATCH, &path, &change).await?;
                 } else if one["metadata"]["deletionTimestamp"].is_null() {
                     self.api.send(Method::DELETE, &path, &Value::Null).await?;
                     left = true;
@@ -440,11 +440,11 @@ impl World {
     }
 
     /// Changes the first sample by a merge patch. Returns false if the change is refused or changes nothing.
-    pub(super) async fn patch(&mut self, patch: &Value) -> Result<bool> {
+    pub(super) async fn patch(&mut self, change: &Value) -> Result<bool> {
         let Some(sample) = self.samples.first() else { return Ok(false) };
         let path = format!("{}?fieldManager={AUTHOR}", sample.path());
         let before = self.api.get(&path).await?;
-        let (code, after) = self.api.send(Method::PATCH, &path, patch).await?;
+        let (code, after) = self.api.send(Method::PATCH, &path, change).await?;
         Ok(code < 400 && before["spec"] != after["spec"])
     }
 
