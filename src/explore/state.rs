@@ -263,8 +263,8 @@ mod tests {
             let metadata = json!({ "name": "a", "uid": uid, "resourceVersion": uid, "creationTimestamp": time });
             json!({ "kind": "ConfigMap", "metadata": metadata, "data": data, "owner": uid, "at": time })
         };
-        let before = objects(&[map("1", "2026-01-01T00:00:00Z", json!({ "a": "1", "b": "2" }))]);
-        let after = objects(&[map("2", "2026-01-01T00:00:01Z", json!({ "a": "1", "b": "3" }))]);
+        let before = objects(&[map("u1", "2026-01-01T00:00:00Z", json!({ "a": "1", "b": "2" }))]);
+        let after = objects(&[map("u2", "2026-01-01T00:00:01Z", json!({ "a": "1", "b": "3" }))]);
         let [one, two] = [&before, &after].map(|objects| ClusterState::new(objects, &BTreeSet::new()));
         let expected = ["  configmaps default/a", "-   /data/b: \"2\"", "+   /data/b: \"3\""];
         assert_eq!(one.diff(&two), expected);
