@@ -2,6 +2,7 @@
 #![expect(clippy::struct_excessive_bools, reason = "flags are bools")]
 #![expect(clippy::doc_markdown, reason = "these texts are shown by `--help`, where backticks are noise")]
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
@@ -10,6 +11,7 @@ use clap_complete::Shell;
 
 use crate::crd::fix::Fixable;
 use crate::engine::Engine;
+use crate::explore::Oracle;
 use crate::project::manager::ManagerSource;
 use crate::project::parts::LeaderElection;
 use crate::project::webhook::CertMode;
@@ -106,6 +108,12 @@ pub enum Command {
     /// tests/explore_*.rs. Prints the objects of the operator in YAML. The cluster's own objects, such as pods, and the
     /// status are left out.
     Render(RenderArgs),
+    /// Crash an operator's binary in any language, and report the ends that differ
+    ///
+    /// Runs the program behind -- against kube-apiserver and etcd of `memcached-sdk envtest`, through a proxy. The proxy counts,
+    /// refuses and drops requests, and the program is killed at each write and started again. Each run must end as the undisturbed
+    /// one does. The program gets a KUBECONFIG; pass --leader-elect=false to it. The exit code is 1 if something is found.
+    Explore(ExploreArgs),
     /// Download etcd and kube-apiserver for tests, and print where they are
     ///
     /// An installed release is used without network; else the newest one of the list of controller-tools is downloaded into the
@@ -1418,6 +1426,78 @@ pub struct RenderArgs {
     /// Print a diff instead: what changes if the custom resource in this file becomes that of FILE
     #[arg(long, value_name = "FILE")]
     pub diff: Option<PathBuf>,
+}
+
+/// The binary to explore, its inputs, and the extent of the exploration.
+#[derive(Debug, Args)]
+pub struct ExploreArgs {
+    /// The operator's program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+    /// A folder or a file with CRDs [default: config/crd/bases]
+    #[arg(long, value_name = "DIR|FILE")]
+    pub crds: Vec<PathBuf>,
+    /// A file with objects that the operator reconciles [default: the files in config/samples]
+    #[arg(long = "sample", value_name = "FILE")]
+    pub samples: Vec<PathBuf>,
+    /// A file with the roles of the operator: each request must be permitted [default: config/rbac/role.yaml, if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub role: Option<PathBuf>,
+    /// Permit all requests
+    #[arg(long, conflicts_with = "role")]
+    pub no_role: bool,
+    /// Use the API server of this kubeconfig, by kubectl proxy. Objects that runs make there are deleted [default: start
+    /// an API server]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The time after which no further run starts, such as 10m [default: the variable EXPLORE, or 60s]
+    #[arg(long, value_name = "TIME")]
+    pub budget: Option<String>,
+    /// The time without requests after which a state is settled [default: 2s]
+    #[arg(long, value_name = "TIME")]
+    pub settle: Option<String>,
+    /// Run the schedules of one oracle only, after the undisturbed runs
+    #[arg(long, value_enum, value_name = "ORACLE")]
+    pub only: Option<ExploreOracle>,
+    /// Run one schedule only, as a finding prints it
+    #[arg(long, value_name = "SCHEDULE", conflicts_with = "only")]
+    pub replay: Option<String>,
+    /// The format of the report
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: DataFormat,
+}
+
+/// The properties that `explore` checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExploreOracle {
+    /// The state settles, and a new process changes nothing
+    Quiet,
+    /// The end is the same after a crash before or after each write
+    Crash,
+    /// After a deletion at any time, nothing of the operator stays
+    Deletion,
+    /// Each owned object and field is repaired
+    Drift,
+    /// The end is the same after 409, 429, 500, 504 or a dropped connection
+    Faults,
+    /// The end is the same after changes of the spec, and for a new object
+    History,
+    /// The role permits all requests
+    Permission,
+}
+
+impl ExploreOracle {
+    pub(crate) fn oracle(self) -> Oracle {
+        match self {
+            Self::Quiet => Oracle::Quiet,
+            Self::Crash => Oracle::Crash,
+            Self::Deletion => Oracle::Deletion,
+            Self::Drift => Oracle::Drift,
+            Self::Faults => Oracle::Faults,
+            Self::History => Oracle::History,
+            Self::Permission => Oracle::Permission,
+        }
+    }
 }
 
 /// The release of etcd and kube-apiserver, and how its folder is printed.

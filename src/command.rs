@@ -24,6 +24,7 @@ mod doctor;
 mod early;
 mod edit;
 mod envtest;
+mod explore;
 mod generate;
 mod helm;
 mod init;
@@ -96,6 +97,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Alpha(AlphaCommand::Update(args)) => report(&args.write, |term| update::run(&args, term)),
         Command::Alpha(AlphaCommand::Generate(args)) => report(&args.write, |term| update::rescaffold(&args, term)),
         Command::Render(args) => report(&WriteArgs::default(), |term| render::run(args, term)),
+        Command::Explore(args) => report(&of_data(args.output), |term| explore::run(args, term)),
         Command::Envtest(args) => report(&WriteArgs::default(), |term| envtest::run(args, term)),
         Command::Doctor(args) => report(&of_data(args.output), |term| doctor::run(&args, term)),
         Command::Completion(args) => print(&completion::script(&args)),

@@ -16,6 +16,7 @@ pub mod scaffold;
 pub mod api;
 pub mod crd;
 pub mod engine;
+mod explore;
 pub mod k8s;
 pub mod rbac;
 pub mod runtime;

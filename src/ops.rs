@@ -15,6 +15,7 @@ pub(crate) mod edit;
 pub(crate) mod elsewhere;
 pub(crate) mod envtest;
 pub(crate) mod existing;
+pub(crate) mod explore;
 pub(crate) mod external;
 pub(crate) mod fetch;
 pub(crate) mod from_crd;

@@ -24,6 +24,7 @@ mod crd_server;
 mod drift;
 mod e2e;
 pub(crate) mod envtest;
+mod explore;
 mod explorer;
 pub(crate) mod helm;
 mod kubelet;

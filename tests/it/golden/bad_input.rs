@@ -327,3 +327,47 @@ fn a_merge_conflict_is_named() {
         sandbox.file(file, &text);
     }
 }
+
+#[test]
+fn an_exploration_without_its_inputs() {
+    let project = Sandbox::new();
+    project.file("manager", "").file("crds/none.yaml", "kind: ConfigMap\n");
+    let sample = "apiVersion: x.io/v1\nkind: X\nmetadata: {name: x}\n";
+    let before = project.file("config/samples/kustomization.yaml", "").files();
+    let mut failures = String::new();
+    for (arguments, expected) in [
+        (
+            "-- bin/manager",
+            "error: `bin/manager` not found\nhelp: build the operator, and pass it behind `--`: \
+             `memcached-sdk explore -- ./bin/manager`",
+        ),
+        ("-- ./manager", "error: there are no samples in `config/samples`\nhelp: pass a file with an object"),
+        ("--sample x.yaml -- ./manager", "error: `x.yaml` not found\nhelp: pass a file with an object"),
+        ("--crds crd -- ./manager", "error: `crd` not found\nhelp: pass the folder with the CRDs: `--crds DIR`"),
+        ("--crds crds -- ./manager", "error: `crds` has no CRD\nhelp: pass the folder with the CRDs"),
+        ("--budget 1 -- ./manager", "error: `--budget 1` is not a valid duration\nhelp: pass a duration such as"),
+        ("--replay die -- ./manager", "error: `die` is not a valid schedule\nhelp: pass the line below `Schedule`"),
+    ] {
+        let run = project.run(&format!("explore {arguments}"));
+        if run.exit_code() != Some(2) || !run.err().contains(expected) || !run.out().is_empty() {
+            writeln!(failures, "{arguments}\n  wanted: {expected}\n  got {run}").unwrap();
+        }
+        assert_eq!(project.files(), before, "{arguments}");
+    }
+    project.file("sample.yaml", sample);
+    for (flags, expected) in [
+        ("--role role.yaml", "error: `role.yaml` not found\nhelp: pass a file with a Role or a ClusterRole"),
+        ("--role sample.yaml", "error: `sample.yaml` has no role\nhelp: pass a file with a Role or a ClusterRole"),
+        ("--kubeconfig none", "error: `none` not found\nhelp: pass a kubeconfig"),
+        ("", "error: etcd and kube-apiserver not found\nhelp: run `memcached-sdk envtest`"),
+    ] {
+        let arguments = format!("explore --sample sample.yaml {flags} -- ./manager");
+        let mut command = project.command(&arguments);
+        command.env("KUBEBUILDER_ASSETS", "/none");
+        let run = project.finish(&arguments, &mut command);
+        if run.exit_code() != Some(2) || !run.err().contains(expected) {
+            writeln!(failures, "{arguments}\n  wanted: {expected}\n  got {run}").unwrap();
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}

@@ -68,6 +68,10 @@ fn wrong(line: &str) -> Option<String> {
     let mut words = words.filter(|word| !word.is_empty()).skip(1);
     while let Some(word) = words.next() {
         let positional = || command.get_positionals().next();
+        // The command line of another program.
+        if word == "--" && positional().is_some_and(clap::Arg::is_last_set) {
+            return None;
+        }
         if let Some(flag) = word.strip_prefix("--") {
             let (name, has_value) = flag.split_once('=').map_or((flag, false), |(name, _)| (name, true));
             match command.get_arguments().find(|argument| argument.get_long() == Some(name)) {
@@ -101,6 +105,8 @@ fn a_wrong_command_of_a_page_is_found() {
         ("memcached-sdk generate crds --check", false),
         ("memcached-sdk edit --multigroup --plugins=helm", false),
         ("memcached-sdk edit --owner \"A B\" --multigroup", false),
+        ("memcached-sdk explore --only crash -- ./bin/manager --leader-elect=false", false),
+        ("memcached-sdk generate -- ./bin/manager", true),
         ("memcached-sdk generate chart", true),
         ("memcached-sdk create apis", true),
         ("memcached-sdk create api --domain a", true),

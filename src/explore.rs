@@ -1,0 +1,416 @@
+//! Explores an operator's binary: runs it against a kube-apiserver through a proxy that disturbs its requests, and
+//! compares the ends of the runs.
+//!
+//! Must stay true: only objects that runs have made are deleted, and all processes end with this one.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use hyper::Method;
+use serde_json::Value;
+
+use crate::diagnostic::Problem;
+
+mod api;
+mod cluster;
+mod history;
+mod oracles;
+mod process;
+mod proxy;
+mod report;
+mod request;
+mod schedule;
+mod setup;
+mod state;
+mod world;
+
+pub(crate) use report::ExploreReport;
+pub(crate) use schedule::Oracle;
+
+use oracles::Undisturbed;
+use proxy::CountedRequest;
+use report::ExploreFinding;
+use schedule::{Disturbance, Phase, Schedule};
+use state::{ClusterObjects, ClusterState};
+use world::{End, World};
+
+/// The API server of an exploration.
+#[derive(Clone, Debug)]
+pub(crate) enum ClusterChoice {
+    /// An own one, from a folder with etcd and kube-apiserver.
+    Own(PathBuf),
+    /// The one of a kubeconfig.
+    Of(PathBuf),
+}
+
+/// The inputs of an exploration.
+#[derive(Clone, Debug)]
+pub(crate) struct Exploration {
+    pub(crate) cluster: ClusterChoice,
+    pub(crate) crds: Vec<Value>,
+    pub(crate) samples: Vec<Value>,
+    /// Roles of the operator. Without one, all requests are permitted.
+    pub(crate) roles: Vec<Value>,
+    /// The operator's program and its arguments.
+    pub(crate) command: Vec<OsString>,
+    pub(crate) budget: Duration,
+    /// The quiet time after which a state is settled.
+    pub(crate) settle: Duration,
+    /// The only oracle; else all.
+    pub(crate) only: Option<Oracle>,
+    /// The only schedule.
+    pub(crate) replay: Option<String>,
+    /// The other flags of the command that replays a schedule.
+    pub(crate) flags: Vec<String>,
+}
+
+/// The ends of the undisturbed runs.
+struct Baseline {
+    /// Objects of the operator at the settled end.
+    owned: ClusterObjects,
+    kept: ClusterState,
+    /// The end without samples.
+    idle: ClusterState,
+    create: Vec<CountedRequest>,
+    delete: Vec<CountedRequest>,
+    /// The ends of new objects by their spec, or the reason why they do not settle.
+    fresh: BTreeMap<String, Result<ClusterState, String>>,
+}
+
+/// The end of a run with a disturbance.
+struct Trial {
+    difference: Vec<String>,
+    writes: Vec<String>,
+    forbidden: Vec<String>,
+    log: Vec<String>,
+}
+
+struct BinaryExplorer<'a> {
+    options: &'a Exploration,
+    world: World,
+    report: ExploreReport,
+    /// True if the cluster has the samples and the settled end.
+    settled: bool,
+    say: &'a mut dyn FnMut(&str),
+}
+
+/// Parses a schedule. The error is a sentence.
+pub(crate) fn check_schedule(text: &str) -> Result<(), String> {
+    text.parse::<Schedule>().map(|_| ())
+}
+
+/// Explores. `say` gets the progress.
+pub(crate) fn explore(options: &Exploration, say: &mut dyn FnMut(&str)) -> Result<ExploreReport> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let started = Instant::now();
+        // The cluster goes last.
+        let (cluster, world) = setup::prepare(options, say).await?;
+        let report = ExploreReport::default();
+        let mut explorer = BinaryExplorer { options, world, report, settled: false, say };
+        let end = explorer.run(Instant::now()).await;
+        explorer.world.stop().await;
+        if end.is_ok() {
+            explorer.world.reset().await?;
+        }
+        setup::leave(options, &explorer.world.api).await;
+        end?;
+        explorer.report.elapsed = started.elapsed();
+        let report = explorer.report;
+        drop(cluster);
+        Ok(report)
+    })
+}
+
+impl BinaryExplorer<'_> {
+    async fn run(&mut self, started: Instant) -> Result<()> {
+        let Some(mut baseline) = self.baseline().await? else { return Ok(()) };
+        if let Some(text) = &self.options.replay {
+            let schedule: Schedule = text.parse().map_err(Problem::new)?;
+            self.settled = false;
+            let Some(trial) = self.trial(&mut baseline, &schedule).await? else {
+                let problem = Problem::new(format!("`{text}` has no effect: its request or object does not exist"));
+                return Err(problem
+                    .help("the operator no longer sends this request; explore without `--replay`")
+                    .into());
+            };
+            // Findings of the undisturbed runs are not asked for.
+            self.report.findings.clear();
+            self.count(&schedule);
+            self.judge(&schedule, trial);
+            return Ok(());
+        }
+        let all = [Oracle::Crash, Oracle::Deletion, Oracle::Drift, Oracle::Faults, Oracle::History];
+        let oracles: Vec<Oracle> = match self.options.only {
+            Some(Oracle::Quiet) => Vec::new(),
+            Some(Oracle::Permission) | None => all.to_vec(),
+            Some(oracle) => vec![oracle],
+        };
+        let sample = self.world.samples.first();
+        let kind = sample.map(|sample| sample.object.clone()).unwrap_or_default();
+        let schema = setup::spec_schema(&self.options.crds, &kind);
+        let runs = Undisturbed {
+            create: &baseline.create,
+            delete: &baseline.delete,
+            owned: &baseline.owned,
+            spec: (&schema, &kind["spec"]),
+        };
+        let schedules = oracles::schedules(&oracles, &runs);
+        let count = schedules.len();
+        (self.say)(&format!("{count} schedules, at most {} s", self.options.budget.as_secs()));
+        for schedule in schedules {
+            if started.elapsed() >= self.options.budget {
+                self.report.out_of_budget = true;
+                break;
+            }
+            let Some(trial) = self.trial(&mut baseline, &schedule).await? else { continue };
+            self.count(&schedule);
+            if trial.difference.is_empty() && trial.forbidden.is_empty() {
+                continue;
+            }
+            let finding = self.finding(schedule.oracle(), &schedule, &trial);
+            if self.report.same(&finding).is_some() {
+                self.judge(&schedule, trial);
+                continue;
+            }
+            // A difference that depends on chance or on an earlier run is not a finding.
+            self.settled = false;
+            match self.trial(&mut baseline, &schedule).await? {
+                Some(again) if !again.difference.is_empty() || !again.forbidden.is_empty() => {
+                    (self.say)(&format!("found: {schedule}"));
+                    self.judge(&schedule, again);
+                }
+                _ => self.report.unconfirmed.push(schedule.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the undisturbed schedules: create, keep and delete. Returns none without a settled state: no other schedule
+    /// can be judged.
+    async fn baseline(&mut self) -> Result<Option<Baseline>> {
+        (self.say)("undisturbed runs");
+        let create = Schedule::undisturbed(Phase::Create);
+        self.world.reset().await?;
+        self.world.start().await?;
+        let idle = match self.world.settle(None).await? {
+            End::Settled(idle) => idle,
+            End::Restless(reason) => {
+                let trial = self.ended(vec![format!("without samples: {reason}")]);
+                self.judge(&create, trial);
+                return Ok(None);
+            }
+        };
+        self.world.learn_watches();
+        let Some((first, requests)) = self.undisturbed_create().await? else { return Ok(None) };
+
+        let keep = Schedule::undisturbed(Phase::Keep);
+        self.world.stop().await;
+        self.world.start().await?;
+        self.world.proxy.arm(&Disturbance::Nothing);
+        let difference = match self.world.settle(Some(&first)).await? {
+            End::Settled(state) => first.diff(&state),
+            End::Restless(reason) => vec![reason],
+        };
+        let trial = self.ended(difference);
+        self.count(&keep);
+        self.judge(&keep, trial);
+
+        let delete = Schedule::undisturbed(Phase::Delete);
+        self.world.proxy.arm(&Disturbance::Nothing);
+        self.world.proxy.delete_samples().await?;
+        let difference = match self.world.settle(Some(&idle)).await? {
+            End::Settled(state) => idle.diff(&state),
+            End::Restless(reason) => vec![reason],
+        };
+        let deletion = self.world.proxy.state().log.clone();
+        let trial = self.ended(difference);
+        self.count(&delete);
+        self.judge(&delete, trial);
+
+        self.world.reset().await?;
+        self.world.start().await?;
+        let Some((second, again)) = self.undisturbed_create().await? else { return Ok(None) };
+        let writes = |log: &[CountedRequest]| -> Vec<CountedRequest> {
+            log.iter().filter(|request| request.write).cloned().collect()
+        };
+        self.report.deterministic = Some(writes(&requests) == writes(&again));
+        self.world.generated = first.differing(&second);
+        let mut objects = self.world.objects().await?;
+        let kept = ClusterState::new(&objects, &self.world.generated);
+        self.settled = true;
+        let samples: Vec<_> = self.world.samples.iter().map(world::PlacedSample::key).collect();
+        objects.retain(|key, _| !samples.contains(key));
+        Ok(Some(Baseline { owned: objects, kept, idle, create: again, delete: deletion, fresh: BTreeMap::new() }))
+    }
+
+    /// Creates the samples. Returns the end and the requests; none if the state does not settle.
+    async fn undisturbed_create(&mut self) -> Result<Option<(ClusterState, Vec<CountedRequest>)>> {
+        self.world.proxy.arm(&Disturbance::Nothing);
+        self.world.create_samples().await?;
+        let end = self.world.settle(None).await?;
+        let create = Schedule::undisturbed(Phase::Create);
+        self.count(&create);
+        let requests = self.world.proxy.state().log.clone();
+        match end {
+            End::Settled(state) => {
+                let trial = self.ended(Vec::new());
+                self.judge(&create, trial);
+                Ok(Some((state, requests)))
+            }
+            End::Restless(reason) => {
+                let trial = self.ended(vec![reason]);
+                self.judge(&create, trial);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Runs a schedule, and compares its end. Returns none if the schedule has no effect: its request is not sent, or
+    /// another client's change is refused or changes nothing.
+    async fn trial(&mut self, baseline: &mut Baseline, schedule: &Schedule) -> Result<Option<Trial>> {
+        if schedule.phase == Phase::Create || !self.settled {
+            self.settled = false;
+            self.world.reset().await?;
+            self.world.start().await?;
+        }
+        if schedule.phase != Phase::Create && !self.settled {
+            self.world.proxy.arm(&Disturbance::Nothing);
+            self.world.create_samples().await?;
+            self.world.settle(Some(&baseline.kept)).await?;
+        }
+        self.settled = false;
+        self.world.proxy.arm(&schedule.disturbance);
+        match (&schedule.disturbance, schedule.phase) {
+            (Disturbance::Drift(drift, key), _) => {
+                if !self.world.drift(drift, key).await? {
+                    self.settled = true;
+                    return Ok(None);
+                }
+            }
+            (Disturbance::History(patches), _) => {
+                for (at, patch) in patches.iter().enumerate() {
+                    if at > 0 {
+                        self.world.settle(None).await?;
+                    }
+                    if !self.world.patch(patch).await? {
+                        self.settled = at == 0;
+                        return Ok(None);
+                    }
+                }
+            }
+            (_, Phase::Create) => self.world.create_samples().await?,
+            (_, Phase::Delete) => self.world.proxy.delete_samples().await?,
+            (_, Phase::Keep) => {
+                self.world.stop().await;
+                self.world.start().await?;
+            }
+        }
+        let expected = match &schedule.disturbance {
+            Disturbance::History(_) => None,
+            _ if schedule.removes() => Some(&baseline.idle),
+            _ => Some(&baseline.kept),
+        };
+        let end = self.world.settle(expected).await?;
+        if !self.world.proxy.state().disturbed {
+            return Ok(None);
+        }
+        let expected = expected.cloned();
+        let mut trial = self.ended(Vec::new());
+        match (end, expected) {
+            (End::Restless(reason), _) => trial.difference = vec![reason],
+            (End::Settled(state), Some(expected)) => {
+                trial.difference = expected.diff(&state);
+                self.settled = trial.difference.is_empty() && !schedule.removes();
+            }
+            (End::Settled(state), None) => {
+                let expected = self.fresh(baseline).await?;
+                trial.difference = match &expected {
+                    Ok(expected) => expected.diff(&state),
+                    Err(reason) => vec![format!("a new object with this spec: {reason}")],
+                };
+                self.settled = state == baseline.kept && trial.difference.is_empty();
+            }
+        }
+        Ok(Some(trial))
+    }
+
+    /// The end of a new object with the spec of the first sample in the cluster.
+    async fn fresh(&mut self, baseline: &mut Baseline) -> Result<Result<ClusterState, String>> {
+        let spec = self.world.spec().await?;
+        if self.world.samples.first().is_some_and(|sample| sample.object["spec"] == spec) {
+            return Ok(Ok(baseline.kept.clone()));
+        }
+        if let Some(end) = baseline.fresh.get(&spec.to_string()) {
+            return Ok(end.clone());
+        }
+        self.world.reset().await?;
+        self.world.start().await?;
+        self.world.proxy.arm(&Disturbance::Nothing);
+        self.world.create_with(&spec).await?;
+        let end = match self.world.settle(None).await? {
+            End::Settled(state) => Ok(state),
+            End::Restless(reason) => Err(reason),
+        };
+        baseline.fresh.insert(spec.to_string(), end.clone());
+        Ok(end)
+    }
+
+    /// The end of the run, with the requests and the output of the operator.
+    fn ended(&self, difference: Vec<String>) -> Trial {
+        let state = self.world.proxy.state();
+        let writes = state.log.iter().filter(|request| request.write).map(|request| request.line.clone()).collect();
+        let forbidden = state.forbidden.iter().cloned().collect();
+        drop(state);
+        Trial { difference, writes, forbidden, log: self.world.log() }
+    }
+
+    fn count(&mut self, schedule: &Schedule) {
+        *self.report.trials.entry(schedule.oracle()).or_default() += 1;
+    }
+
+    /// Adds the findings of a run. A forbidden request explains all other differences.
+    fn judge(&mut self, schedule: &Schedule, mut trial: Trial) {
+        let oracle = if trial.forbidden.is_empty() {
+            schedule.oracle()
+        } else {
+            trial.difference = std::mem::take(&mut trial.forbidden);
+            Oracle::Permission
+        };
+        let wanted = self.options.only.is_none_or(|only| oracle == only || oracle == Oracle::Quiet);
+        if wanted && !trial.difference.is_empty() {
+            let finding = self.finding(oracle, schedule, &trial);
+            self.report.add(finding);
+        }
+    }
+
+    fn finding(&self, oracle: Oracle, schedule: &Schedule, trial: &Trial) -> ExploreFinding {
+        let schedule = schedule.to_string();
+        let mut words = vec!["memcached-sdk".to_owned(), "explore".to_owned()];
+        words.extend(self.options.flags.iter().map(|flag| quoted(flag)));
+        words.extend(["--replay".to_owned(), quoted(&schedule), "--".to_owned()]);
+        words.extend(self.options.command.iter().map(|word| quoted(&word.to_string_lossy())));
+        ExploreFinding {
+            oracle,
+            schedule,
+            difference: trial.difference.clone(),
+            writes: trial.writes.clone(),
+            log: trial.log.clone(),
+            replay: words.join(" "),
+            repeats: 0,
+        }
+    }
+}
+
+/// A word of a shell.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

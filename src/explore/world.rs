@@ -1,0 +1,456 @@
+//! The cluster and the operator of a run: starts, crashes, garbage collection, and the wait for a settled state.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow, bail};
+use hyper::Method;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use super::api::{AUTHOR, ApiClient, STRANGER};
+use super::process::{Keeper, Process};
+use super::proxy::Proxy;
+use super::request::ResourcePath;
+use super::schedule::Drift;
+use super::state::{ClusterObjects, ClusterState, ComparedField, ObjectKey, orphans, other_value};
+use crate::diagnostic::Problem;
+
+/// The time between two looks at a run.
+const TICK: Duration = Duration::from_millis(20);
+/// The time after a write before the garbage collector works.
+const COLLECT: Duration = Duration::from_millis(80);
+/// The time in which a process must send its first request.
+const FIRST: Duration = Duration::from_mins(1);
+/// Starts of a process that ends by itself.
+const RESTARTS: usize = 5;
+/// Lines of the operator's log in a finding.
+const LOG: usize = 8;
+
+/// A sample and its place.
+pub(super) struct PlacedSample {
+    pub(super) resource: ResourcePath,
+    pub(super) namespace: String,
+    pub(super) object: Value,
+}
+
+impl PlacedSample {
+    pub(super) fn name(&self) -> &str {
+        self.object["metadata"]["name"].as_str().unwrap_or_default()
+    }
+
+    pub(super) fn path(&self) -> String {
+        self.resource.object(&self.namespace, self.name())
+    }
+
+    pub(super) fn key(&self) -> ObjectKey {
+        let (namespace, name) = (self.namespace.clone(), self.name().to_owned());
+        ObjectKey { resource: self.resource.qualified(), namespace, name }
+    }
+}
+
+/// The end of a run.
+pub(super) enum End {
+    Settled(ClusterState),
+    /// The reason why the state does not settle.
+    Restless(String),
+}
+
+pub(super) struct World {
+    pub(super) api: ApiClient,
+    pub(super) proxy: Arc<Proxy>,
+    keeper: Arc<Keeper>,
+    pub(super) command: Vec<OsString>,
+    kubeconfig: PathBuf,
+    pub(super) settle: Duration,
+    pub(super) samples: Vec<PlacedSample>,
+    /// Resources that are compared. The resources that the operator writes join them.
+    resources: BTreeMap<String, ResourcePath>,
+    /// Groups and kinds of these resources.
+    kinds: BTreeSet<(String, String)>,
+    /// Objects that were there before the exploration.
+    before: BTreeSet<ObjectKey>,
+    process: Option<Arc<Mutex<Process>>>,
+    /// Resources with a watch in a process that waits for work.
+    watched: BTreeSet<String>,
+    /// Fields that differ between two undisturbed runs.
+    pub(super) generated: BTreeSet<ComparedField>,
+    /// Times at which processes of this run ended by themselves.
+    endings: usize,
+}
+
+impl World {
+    pub(super) fn new(
+        api: ApiClient,
+        proxy: Arc<Proxy>,
+        keeper: Arc<Keeper>,
+        kubeconfig: PathBuf,
+        command: Vec<OsString>,
+        settle: Duration,
+        samples: Vec<PlacedSample>,
+    ) -> Self {
+        Self {
+            api,
+            proxy,
+            keeper,
+            command,
+            kubeconfig,
+            settle,
+            samples,
+            resources: BTreeMap::new(),
+            kinds: BTreeSet::new(),
+            before: BTreeSet::new(),
+            process: None,
+            watched: BTreeSet::new(),
+            generated: BTreeSet::new(),
+            endings: 0,
+        }
+    }
+
+    /// Adds a resource to the compared ones. Its objects of now are not compared.
+    pub(super) async fn compare(&mut self, resource: &ResourcePath) -> Result<()> {
+        if self.resources.contains_key(&resource.qualified()) {
+            return Ok(());
+        }
+        let (kind, _) = self.api.list(resource).await?;
+        self.kinds.insert((resource.group.clone(), kind));
+        self.resources.insert(resource.qualified(), resource.clone());
+        Ok(())
+    }
+
+    /// Records the objects of resources that are there before the exploration.
+    pub(super) async fn remember(&mut self, resource: &ResourcePath) -> Result<()> {
+        let (_, objects) = self.api.list(resource).await?;
+        self.before.extend(objects.into_keys());
+        Ok(())
+    }
+
+    /// The compared objects: in the namespaces of the samples and of the operator's writes.
+    pub(super) async fn objects(&mut self) -> Result<ClusterObjects> {
+        let (written, mut namespaces) = {
+            let state = self.proxy.state();
+            (state.written.clone(), state.namespaces.clone())
+        };
+        namespaces.extend(self.samples.iter().map(|sample| sample.namespace.clone()));
+        for resource in &written {
+            // A resource that is not served, or without lists, is not compared.
+            let _ = self.compare(resource).await;
+        }
+        let mut all = ClusterObjects::new();
+        for resource in self.resources.values() {
+            all.extend(self.api.list(resource).await?.1);
+        }
+        all.retain(|key, _| !self.before.contains(key) && namespaces.contains(&key.namespace));
+        Ok(all)
+    }
+
+    pub(super) async fn state(&mut self) -> Result<ClusterState> {
+        let objects = self.objects().await?;
+        Ok(ClusterState::new(&objects, &self.generated))
+    }
+
+    /// Starts a process of the operator.
+    fn spawn(&mut self) -> Result<()> {
+        let (program, args) = self.command.split_first().ok_or_else(|| anyhow!("no command"))?;
+        let mut command = Command::new(program);
+        command.args(args).env("KUBECONFIG", &self.kubeconfig).env_remove("KUBERNETES_SERVICE_HOST");
+        if std::env::var_os("ENABLE_WEBHOOKS").is_none() {
+            // Projects of kubebuilder read it: webhooks need certificates and a Service.
+            command.env("ENABLE_WEBHOOKS", "false");
+        }
+        let process = Process::start(command, &self.keeper)?;
+        let process = Arc::new(Mutex::new(process));
+        self.proxy.set_process(Some(Arc::clone(&process)));
+        self.process = Some(process);
+        Ok(())
+    }
+
+    /// Starts a process, and waits until it watches.
+    pub(super) async fn start(&mut self) -> Result<()> {
+        self.spawn()?;
+        let started = Instant::now();
+        loop {
+            sleep(TICK).await;
+            if let Some(error) = self.early_end() {
+                return Err(error);
+            }
+            let state = self.proxy.state();
+            let waits = state.pending == 0 && !state.watched.is_empty();
+            let quiet = state.last.elapsed();
+            let all = !self.watched.is_empty() && self.watched.is_subset(&state.watched);
+            if waits && ((all && quiet > 5 * TICK) || quiet > self.settle) {
+                return Ok(());
+            }
+            if started.elapsed() > FIRST {
+                let problem = Problem::new(format!(
+                    "`{}` does not watch the API server after {} s",
+                    self.shown_program(),
+                    FIRST.as_secs()
+                ));
+                return Err(problem
+                    .help("the operator must read KUBECONFIG; pass `--leader-elect=false` to it")
+                    .into());
+            }
+        }
+    }
+
+    /// The error about a process that ends at its start.
+    fn early_end(&self) -> Option<anyhow::Error> {
+        let process = self.process.as_ref()?;
+        let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = process.ended()?;
+        std::thread::sleep(TICK);
+        let output = process.last_lines(20).join("\n");
+        let problem = Problem::new(format!("`{}` ended at its start, {status}:\n{output}", self.shown_program()));
+        Some(problem.help("run it with the KUBECONFIG of a cluster with the CRDs, and mend its start").into())
+    }
+
+    fn shown_program(&self) -> String {
+        self.command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Remembers the watches of a process that waits for work.
+    pub(super) fn learn_watches(&mut self) {
+        self.watched = self.proxy.state().watched.clone();
+    }
+
+    /// Kills the process, and waits for the end of its requests.
+    pub(super) async fn stop(&mut self) {
+        self.proxy.set_process(None);
+        if let Some(process) = self.process.take() {
+            process.lock().unwrap_or_else(PoisonError::into_inner).kill();
+        }
+        while self.proxy.state().pending > 0 {
+            sleep(TICK).await;
+        }
+    }
+
+    /// Kills the process, and deletes all objects of earlier runs.
+    pub(super) async fn reset(&mut self) -> Result<()> {
+        self.stop().await;
+        self.endings = 0;
+        for _ in 0..50 {
+            let objects = self.objects().await?;
+            if objects.is_empty() {
+                return Ok(());
+            }
+            for (key, object) in &objects {
+                let Some(path) = self.path(key) else { continue };
+                if object["metadata"]["finalizers"].is_array() {
+                    let free = json!({ "metadata": { "finalizers": null } });
+                    self.api.send(Method::PATCH, &path, &free).await?;
+                }
+                let options = json!({ "gracePeriodSeconds": 0, "propagationPolicy": "Background" });
+                self.api.send(Method::DELETE, &path, &options).await?;
+            }
+        }
+        bail!("the objects of a run cannot be deleted");
+    }
+
+    pub(super) fn path(&self, key: &ObjectKey) -> Option<String> {
+        Some(self.resources.get(&key.resource)?.object(&key.namespace, &key.name))
+    }
+
+    pub(super) async fn create_samples(&self) -> Result<()> {
+        for sample in &self.samples {
+            self.create(sample, &sample.object).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates the first sample with another spec, and the others as they are.
+    pub(super) async fn create_with(&self, spec: &Value) -> Result<()> {
+        for (at, sample) in self.samples.iter().enumerate() {
+            let mut object = sample.object.clone();
+            if at == 0 {
+                object["spec"] = spec.clone();
+            }
+            self.create(sample, &object).await?;
+        }
+        Ok(())
+    }
+
+    async fn create(&self, sample: &PlacedSample, object: &Value) -> Result<()> {
+        let path = format!("{}?fieldManager={AUTHOR}", sample.resource.collection(&sample.namespace));
+        let created = self.api.must(Method::POST, &path, object).await;
+        created.map(|_| ()).map_err(|error| {
+            let problem = Problem::new(format!("the API server refuses the sample {}: {error}", sample.key()));
+            problem.help("mend the sample, or pass other files with `--sample`").into()
+        })
+    }
+
+    /// Collects objects whose owners are gone, as kube-controller-manager does.
+    async fn collect_garbage(&mut self) -> Result<bool> {
+        let objects = self.objects().await?;
+        let mut found = false;
+        for key in orphans(&objects, &self.kinds) {
+            if let Some(path) = self.path(&key) {
+                let uid = &objects[&key]["metadata"]["uid"];
+                self.api.send(Method::DELETE, &path, &json!({ "preconditions": { "uid": uid } })).await?;
+                found = true;
+            }
+        }
+        // The finalizers of foreground and orphan deletion are the garbage collector's.
+        for (key, object) in &objects {
+            let finalizers = object["metadata"]["finalizers"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let is_collectors = |name: &&Value| **name == "foregroundDeletion" || **name == "orphan";
+            if object["metadata"]["deletionTimestamp"].is_null() || !finalizers.iter().any(|name| is_collectors(&name))
+            {
+                continue;
+            }
+            let uid = &object["metadata"]["uid"];
+            let owners = |one: &Value| one["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+            let dependents = objects.iter().filter(|(_, one)| owners(one).iter().any(|owner| owner["uid"] == *uid));
+            let orphans = finalizers.iter().any(|name| name == "orphan");
+            let mut left = false;
+            for (dependent, one) in dependents {
+                let Some(path) = self.path(dependent) else { continue };
+                if orphans {
+                    let kept: Vec<Value> = owners(one).into_iter().filter(|owner| owner["uid"] != *uid).collect();
+                    let change = json!({ "metadata": { "ownerReferences": kept } });
+                    self.api.send(Method::PATCH, &path, &change).await?;
+                } else if one["metadata"]["deletionTimestamp"].is_null() {
+                    self.api.send(Method::DELETE, &path, &Value::Null).await?;
+                    left = true;
+                }
+            }
+            if let Some(path) = self.path(key).filter(|_| !left) {
+                let kept: Vec<&Value> = finalizers.iter().filter(|name| !is_collectors(name)).collect();
+                self.api.send(Method::PATCH, &path, &json!({ "metadata": { "finalizers": kept } })).await?;
+            }
+            found = true;
+        }
+        Ok(found)
+    }
+
+    /// Waits until the state settles. An unexpected state gets more time than the expected one.
+    pub(super) async fn settle(&mut self, expected: Option<&ClusterState>) -> Result<End> {
+        let patience = 3 * self.settle + Duration::from_secs(1);
+        let limit = 8 * self.settle + Duration::from_secs(8);
+        let started = Instant::now();
+        self.proxy.state().touch();
+        let mut collected = None;
+        let mut looked = None;
+        loop {
+            sleep(TICK).await;
+            if let Some(reason) = self.restart_if_ended().await? {
+                return Ok(End::Restless(reason));
+            }
+            let (quiet, last_write, writes, last) = {
+                let state = self.proxy.state();
+                let quiet = if state.pending > 0 { Duration::ZERO } else { state.last.elapsed() };
+                let writes: Vec<&String> = state.log.iter().filter(|one| one.write).map(|one| &one.line).collect();
+                (quiet, state.last_write, writes.len(), writes.last().map(|line| (*line).clone()))
+            };
+            if started.elapsed() > limit {
+                if last_write.elapsed() < self.settle {
+                    let last = last.unwrap_or_default();
+                    let time = started.elapsed().as_secs();
+                    return Ok(End::Restless(format!("{writes} writes in {time} s, the last one {last}")));
+                }
+                return Ok(End::Settled(self.state().await?));
+            }
+            if quiet >= COLLECT && collected != Some(last_write) {
+                collected = Some(last_write);
+                if self.collect_garbage().await? {
+                    // Its deletions may release others.
+                    collected = None;
+                    self.proxy.state().touch();
+                }
+                continue;
+            }
+            if quiet < self.settle {
+                continue;
+            }
+            let Some(expected) = expected else {
+                return Ok(End::Settled(self.state().await?));
+            };
+            if looked.is_none_or(|looked: Instant| looked.elapsed() > 5 * TICK) || quiet >= patience {
+                looked = Some(Instant::now());
+                let state = self.state().await?;
+                if state == *expected || quiet >= patience {
+                    return Ok(End::Settled(state));
+                }
+            }
+        }
+    }
+
+    /// Starts another process if the last one has ended, as the kubelet does. Returns a reason if that happens again and
+    /// again without a crash.
+    async fn restart_if_ended(&mut self) -> Result<Option<String>> {
+        let Some(process) = &self.process else { return Ok(None) };
+        {
+            let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+            if process.ended().is_none() {
+                return Ok(None);
+            }
+            process.kill();
+        }
+        while self.proxy.state().pending > 0 {
+            sleep(TICK).await;
+        }
+        if self.endings == RESTARTS {
+            return Ok(Some("the operator ends again after each start".to_owned()));
+        }
+        self.endings += 1;
+        self.spawn()?;
+        Ok(None)
+    }
+
+    /// The last lines of the operator's output.
+    pub(super) fn log(&self) -> Vec<String> {
+        let Some(process) = &self.process else { return Vec::new() };
+        process.lock().unwrap_or_else(PoisonError::into_inner).last_lines(LOG)
+    }
+
+    /// Changes an object as another client. Returns false if the change is refused or changes nothing.
+    pub(super) async fn drift(&mut self, drift: &Drift, key: &ObjectKey) -> Result<bool> {
+        let Some(path) = self.path(key) else { return Ok(false) };
+        let path = format!("{path}?fieldManager={STRANGER}");
+        let (code, mut object) = self.api.send(Method::GET, &path, &Value::Null).await?;
+        if code != 200 {
+            return Ok(false);
+        }
+        let version = object["metadata"]["resourceVersion"].clone();
+        let pointer = match drift {
+            Drift::Delete => return Ok(self.api.send(Method::DELETE, &path, &Value::Null).await?.0 < 400),
+            Drift::Change(pointer) | Drift::Remove(pointer) => pointer,
+        };
+        if let (Drift::Change(_), Some(field)) = (drift, object.pointer_mut(pointer)) {
+            *field = other_value(field).unwrap_or_default();
+        } else if let Some((parent, name)) = pointer.rsplit_once('/') {
+            match object.pointer_mut(parent) {
+                Some(Value::Object(fields)) => {
+                    fields.remove(&name.replace("~1", "/").replace("~0", "~"));
+                }
+                Some(Value::Array(items)) => {
+                    if let Some(at) = name.parse().ok().filter(|at| *at < items.len()) {
+                        items.remove(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let (code, changed) = self.api.send(Method::PUT, &path, &object).await?;
+        Ok(code < 400 && changed["metadata"]["resourceVersion"] != version)
+    }
+
+    /// Changes the first sample by a merge patch. Returns false if the change is refused or changes nothing.
+    pub(super) async fn patch(&mut self, change: &Value) -> Result<bool> {
+        let Some(sample) = self.samples.first() else { return Ok(false) };
+        let path = format!("{}?fieldManager={AUTHOR}", sample.path());
+        let before = self.api.get(&path).await?;
+        let (code, after) = self.api.send(Method::PATCH, &path, change).await?;
+        Ok(code < 400 && before["spec"] != after["spec"])
+    }
+
+    /// The spec of the first sample in the cluster.
+    pub(super) async fn spec(&self) -> Result<Value> {
+        let Some(sample) = self.samples.first() else { return Ok(Value::Null) };
+        Ok(self.api.get(&sample.path()).await?["spec"].clone())
+    }
+}
