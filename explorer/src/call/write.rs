@@ -150,6 +150,8 @@ impl Call<'_> {
                 | "persistentvolumeclaims"
                 | "roles"
                 | "rolebindings"
+                | "clusterroles"
+                | "clusterrolebindings"
         );
         if old.is_none() || (whole && self.target.subresource.is_empty()) {
             errors.extend(metadata::validate(resource, object)?);
