@@ -70,7 +70,7 @@ impl Resource {
         match (self.custom, self.status, subresource, self.plural.as_str()) {
             (true, true, "", _) => &[&["status"]],
             (true, _, "status", _) => &[&["metadata"], &["spec"]],
-            (false, true, "", _) => &[&["status"]],
+            (false, true, "" | "finalize", _) => &[&["status"]],
             (false, _, "status", "pods") => {
                 &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
             }
@@ -223,7 +223,7 @@ pub(crate) fn scale_kind() -> KindVersions {
 }
 
 /// The schema of `metadata`.
-fn metadata() -> Arc<Node> {
+pub(crate) fn metadata() -> Arc<Node> {
     match builtin::schema("core.v1.ConfigMap").field("metadata") {
         (Some(metadata), _) => metadata.clone(),
         _ => Arc::default(),
@@ -315,7 +315,10 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<KindVersions>>> {
                         | "clusterroles"
                         | "clusterrolebindings"
                 ),
-                returns_deleted: matches!(plural, "pods" | "services" | "serviceaccounts" | "persistentvolumeclaims"),
+                returns_deleted: matches!(
+                    plural,
+                    "namespaces" | "pods" | "services" | "serviceaccounts" | "persistentvolumeclaims"
+                ),
                 schema: builtin::schema(schema),
                 rules: None,
             };

@@ -27,13 +27,25 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// Refuses a namespace that does not exist.
-    fn check_namespace(&self) -> Result<(), Refusal> {
+    /// Refuses a namespace that does not exist, or that is being deleted, for a new object.
+    fn check_namespace(&self, name: &str) -> Result<(), Refusal> {
         let namespace = &self.target.namespace;
-        if self.resource.namespaced && self.store.get(&namespace_key(namespace)).is_none() {
-            return Err(Refusal::not_found("", "namespaces", namespace));
+        if !self.resource.namespaced {
+            return Ok(());
         }
-        Ok(())
+        let Some(found) = self.store.get(&namespace_key(namespace)) else {
+            return Err(Refusal::not_found("", "namespaces", namespace));
+        };
+        if found["status"]["phase"] != "Terminating" {
+            return Ok(());
+        }
+        let detail = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let mut refusal = Refusal::forbidden(&self.resource.group, &self.resource.plural, name, &detail);
+        refusal.0["details"]["causes"] = json!([{
+            "reason": "NamespaceTerminating", "message": format!("namespace {namespace} is being terminated"),
+            "field": "metadata.namespace",
+        }]);
+        Err(refusal)
     }
 
     pub(super) fn writer<'b>(&'b self, api_version: &'b str) -> Writer<'b> {
@@ -55,7 +67,7 @@ impl Call<'_> {
             let schema = self.resource.schema.clone();
             apply::update(&schema, &rules::empty(&self.resource), &mut object, &self.writer(&version))?;
         }
-        self.check_namespace()?;
+        self.check_namespace(object["metadata"]["name"].as_str().unwrap_or_default())?;
         let metadata = &mut object["metadata"];
         if metadata["name"].as_str().unwrap_or_default().is_empty()
             && let Some(prefix) = metadata["generateName"].as_str()
@@ -143,6 +155,7 @@ impl Call<'_> {
         let whole = matches!(
             resource.plural.as_str(),
             "configmaps"
+                | "namespaces"
                 | "secrets"
                 | "serviceaccounts"
                 | "pods"
@@ -157,6 +170,9 @@ impl Call<'_> {
             errors.extend(metadata::validate(resource, object)?);
         }
         let number = |field: &str| object["status"][field].as_i64().unwrap_or_default();
+        if self.is_namespace() && self.target.subresource == "status" {
+            errors.extend(rules::validate_phase(object));
+        }
         if resource.plural == "jobs" && self.target.subresource == "status" && number("ready") > number("active") {
             return Err(Refusal::unsupported("the error for more ready than active Pods of a Job"));
         }
@@ -181,8 +197,7 @@ impl Call<'_> {
     }
 
     pub(super) fn replace(&mut self) -> Result<Answer, Refusal> {
-        let mut object = self.request.document()?;
-        self.resource.read(&mut object)?;
+        let mut object = self.body()?;
         self.set_namespace(&mut object)?;
         self.check_name(&object)?;
         let name = self.target.name.clone();
@@ -262,7 +277,8 @@ impl Call<'_> {
         let deleted = !object["metadata"]["deletionTimestamp"].is_null();
         let grace = live["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or_default();
         let finalizers = object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
-        if deleted && grace == 0 && !finalizers {
+        let held = self.is_namespace() && !object["spec"]["finalizers"].is_null();
+        if deleted && grace == 0 && !finalizers && !held {
             self.store.remove(&key);
             return Ok(Answer::Document(StatusCode::OK, object));
         }
@@ -313,6 +329,9 @@ impl Call<'_> {
         }
         let live = self.live()?;
         let mut object = patch::apply(&self.resource.schema, &kind, &live, &document)?;
+        if self.request.option("fieldValidation") == "Strict" && self.check_fields(&object).is_err() {
+            return Err(Refusal::unsupported("the error for an unknown field in a patch"));
+        }
         self.resource.read(&mut object)?;
         self.check_name(&object)?;
         self.set_namespace(&mut object)?;

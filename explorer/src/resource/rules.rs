@@ -119,7 +119,7 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
                 map.remove("stringData");
             }
         }
-        "namespaces" => {
+        "namespaces" if !object["metadata"]["name"].as_str().unwrap_or_default().is_empty() => {
             object["metadata"]["labels"]["kubernetes.io/metadata.name"] = object["metadata"]["name"].clone()
         }
         _ => {}
@@ -193,7 +193,11 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value) {
         "horizontalpodautoscalers" => object["status"] = empty(resource)["status"].take(),
         "services" => object["status"] = json!({ "loadBalancer": {} }),
         "namespaces" => {
-            object["spec"]["finalizers"] = json!(["kubernetes"]);
+            let mut finalizers = object["spec"]["finalizers"].as_array().cloned().unwrap_or_default();
+            if !finalizers.iter().any(|finalizer| finalizer == "kubernetes") {
+                finalizers.push("kubernetes".into());
+            }
+            object["spec"]["finalizers"] = finalizers.into();
             object["status"] = json!({ "phase": "Active" });
         }
         _ => {}
@@ -303,7 +307,7 @@ pub(crate) fn prepare_update(resource: &Resource, subresource: &str, object: &mu
         }
         match resource.plural.as_str() {
             "secrets" if object["type"].is_null() => keep(object, &["type"]),
-            "namespaces" => keep(object, &["spec", "finalizers"]),
+            "namespaces" if subresource.is_empty() => keep(object, &["spec", "finalizers"]),
             "daemonsets" => {
                 let changed = object["spec"]["template"] != old["spec"]["template"];
                 let count = template_generation(old) + i64::from(changed);
@@ -412,6 +416,16 @@ pub(crate) fn validate(resource: &Resource, object: &Value, old: Option<&Value>)
         _ => {}
     }
     Ok(errors)
+}
+
+/// The errors of the phase of a namespace.
+pub(crate) fn validate_phase(namespace: &Value) -> Vec<FieldError> {
+    let (phase, detail) = match namespace["metadata"]["deletionTimestamp"].is_null() {
+        true => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
+        false => ("Terminating", "may only be 'Terminating' if `deletionTimestamp` is not empty"),
+    };
+    let found = &namespace["status"]["phase"];
+    if found == phase { Vec::new() } else { vec![FieldError::invalid("status.Phase", found, detail)] }
 }
 
 /// True for a DNS label.

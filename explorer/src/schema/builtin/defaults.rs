@@ -95,6 +95,7 @@ pub(super) fn default(name: &str, map: &mut Map<String, Value>) {
             set("metrics", json!([{ "type": "Resource", "resource": { "name": "cpu", "target": target } }]));
         }
         "autoscaling.v2.HorizontalPodAutoscalerStatus" => set("currentMetrics", Value::Null),
+        "core.v1.NamespaceStatus" => set("phase", "Active".into()),
         "core.v1.Secret" => set("type", "Opaque".into()),
         _ => {}
     }

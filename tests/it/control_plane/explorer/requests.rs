@@ -14,7 +14,7 @@ mod network;
 mod workloads;
 
 /// The kinds of the comparison, by their plural names.
-pub(super) const KINDS: [&str; 22] = [
+pub(super) const KINDS: [&str; 23] = [
     "configmaps",
     "secrets",
     "services",
@@ -37,6 +37,7 @@ pub(super) const KINDS: [&str; 22] = [
     "networkpolicies",
     "clusterroles",
     "clusterrolebindings",
+    "namespaces",
 ];
 
 const NAMES: [&str; 3] = ["a", "b", "c.d"];
@@ -121,7 +122,7 @@ fn fill(value: &mut Value, known: &Value, namespace: &str) {
 
 /// True for a kind without namespaces. The names of its objects start with the namespace of their sequence.
 pub(super) fn is_global(kind: &str) -> bool {
-    matches!(kind, "clusterroles" | "clusterrolebindings")
+    matches!(kind, "clusterroles" | "clusterrolebindings" | "namespaces")
 }
 
 /// The path of a collection in the namespace of a sequence.
@@ -153,6 +154,7 @@ fn identity(kind: &str) -> (&'static str, &'static str) {
         "daemonsets" => ("apps/v1", "DaemonSet"),
         "cronjobs" => ("batch/v1", "CronJob"),
         "networkpolicies" => ("networking.k8s.io/v1", "NetworkPolicy"),
+        "namespaces" => ("v1", "Namespace"),
         "clusterroles" => ("rbac.authorization.k8s.io/v1", "ClusterRole"),
         "clusterrolebindings" => ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
         _ => ("explorer.example.com/v1", "Widget"),
@@ -193,7 +195,7 @@ fn in_version(random: &mut Random, mut request: Planned) -> Planned {
 
 fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
     let kind = random.pick(&kinds);
-    let name = if kind == "services" { random.pick(&["a", "b"]) } else { random.pick(&NAMES) };
+    let name = if matches!(kind, "services" | "namespaces") { random.pick(&["a", "b"]) } else { random.pick(&NAMES) };
     let prefix = if is_global(kind) { "NAMESPACE-" } else { "" };
     let name = format!("{prefix}{name}");
     let collection = path_of(kind);
@@ -220,6 +222,9 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             | "clusterrolebindings"
     );
     let has_scale = matches!(kind, "gadgets" | "deployments" | "replicasets" | "statefulsets");
+    if kind == "namespaces" && random.percent(20) {
+        return inside(random, &of, &object);
+    }
     match random.below(100) {
         0..30 => {
             let mut body = new(random, kind);
@@ -231,7 +236,10 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             if random.percent(3) {
                 body["metadata"]["namespace"] = random.pick(&["other", "NAMESPACE"]).into();
             }
-            let manager = random.pick(&["", "", "", "?fieldManager=named", "?dryRun=All"]);
+            let manager = random.pick(&["", "", "", "?fieldManager=named", "?dryRun=All", STRICT]);
+            if manager == STRICT {
+                add_unknown(random, &mut body);
+            }
             of("POST", format!("{collection}{manager}"), "application/json", body)
         }
         30..50 => {
@@ -248,8 +256,11 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             if kind == "gadgets" {
                 change["apiVersion"] = identity(kind).0.into();
             }
-            let dry_run = if random.percent(10) { "?dryRun=All" } else { "" };
-            of("PUT", format!("{object}{dry_run}"), "application/json", change)
+            let option = random.pick(&["", "", "", "", "", "", "?dryRun=All", STRICT]);
+            if option == STRICT {
+                add_unknown(random, &mut change);
+            }
+            of("PUT", format!("{object}{option}"), "application/json", change)
         }
         50..58 => {
             let mut config = if random.percent(85) { new(random, kind) } else { json!({}) };
@@ -329,8 +340,12 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             if random.percent(10) {
                 body["gracePeriodSeconds"] = random.pick(&[0, 5]).into();
             }
+            if random.percent(10) {
+                body["dryRun"] = random.pick(&[&["All"][..], &[]]).into();
+            }
             let body = if random.percent(40) { Value::Null } else { body };
-            of("DELETE", object.clone(), if body.is_null() { "" } else { "application/json" }, body)
+            let dry_run = if random.percent(10) { "?dryRun=All" } else { "" };
+            of("DELETE", format!("{object}{dry_run}"), if body.is_null() { "" } else { "application/json" }, body)
         }
         92..94 => of("GET", object.clone(), "", Value::Null),
         94..99 => {
@@ -354,6 +369,33 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
         }
         _ => of("DELETE", format!("{collection}?labelSelector=color%3Dred"), "", Value::Null),
     }
+}
+
+/// Asks the server to refuse unknown fields.
+const STRICT: &str = "?fieldValidation=Strict";
+
+/// Adds fields that no schema has, or none.
+fn add_unknown(random: &mut Random, object: &mut Value) {
+    if random.percent(30) {
+        object["unknown"] = 1.into();
+    }
+    if random.percent(30) && object["spec"].is_object() {
+        object["spec"]["another"] = json!({ "x": 1 });
+    }
+    if random.percent(20) {
+        object["metadata"]["third"] = "x".into();
+    }
+}
+
+/// A request to the content of a namespace, or to its subresource `finalize`.
+fn inside(random: &mut Random, of: &impl Fn(&str, String, &str, Value) -> Planned, object: &str) -> Planned {
+    if random.percent(50) {
+        let map = json!({ "metadata": { "name": random.pick(&["a", "b"]) } });
+        return of("POST", format!("{object}/configmaps"), "application/json", map);
+    }
+    let finalizers = one(random, &[json!([]), json!(null), json!([]), json!(["kubernetes", "example.com/one"])]);
+    let change = json!({ "spec": { "finalizers": finalizers } });
+    of("PUT", format!("{object}/finalize"), "application/json", change)
 }
 
 /// A request to the subresource `scale`.

@@ -45,7 +45,8 @@ pub(super) trait Side {
             let list = self.seen().get(&place(&collection)).cloned().unwrap_or_default();
             path = path.replace("CONTINUE", list["metadata"]["continue"].as_str().unwrap_or_default());
         }
-        let object = path.split('?').next().unwrap().trim_end_matches("/status").to_owned();
+        let object =
+            path.split('?').next().unwrap().trim_end_matches("/status").trim_end_matches("/finalize").to_owned();
         let known = match &request.of {
             Some(of) => self.seen().get(&of.replace("NAMESPACE", &namespace)).cloned().unwrap_or_default(),
             None => Value::Null,
@@ -119,6 +120,10 @@ impl Real {
             let change = json!({ "metadata": { "finalizers": null } }).to_string();
             self.raw("PATCH", &path, "application/merge-patch+json", "test", &change);
             self.raw("DELETE", &path, "", "test", "");
+            if kind == "namespaces" {
+                let empty = json!({ "metadata": { "name": object["metadata"]["name"] } }).to_string();
+                self.raw("PUT", &format!("{path}/finalize"), "application/json", "test", &empty);
+            }
         }
     }
 

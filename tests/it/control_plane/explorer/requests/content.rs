@@ -215,6 +215,13 @@ fn content(random: &mut Random, kind: &str, update: bool) -> Value {
             }
             object
         }
+        "namespaces" => {
+            let mut object = json!({});
+            if !update && random.percent(10) {
+                object["spec"]["finalizers"] = json!(["example.com/one"]);
+            }
+            object
+        }
         "daemonsets" => daemon(random, update),
         "cronjobs" => cron(random, update),
         "networkpolicies" => policy(random),

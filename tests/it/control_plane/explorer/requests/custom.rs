@@ -8,13 +8,16 @@ use crate::random::Random;
 pub(super) fn widget(random: &mut Random) -> Value {
     let mut spec = json!({});
     if random.percent(60) {
-        spec["size"] = one(random, &[json!(1), json!(3), json!(3), json!(0), json!(11), json!("3"), json!(null)]);
+        spec["size"] = one(
+            random,
+            &[json!(1), json!(3), json!(3), json!(0), json!(11), json!("3"), json!(null), json!(5), json!(7), json!(9)],
+        );
     }
     if random.percent(40) {
         spec["mode"] = random.pick(&["fast", "slow", "fast", "other"]).into();
     }
     if random.percent(30) {
-        spec["name"] = random.pick(&["abc", "a", "toolongtext", "ABC"]).into();
+        spec["name"] = random.pick(&["abc", "a", "toolongtext", "ABC", "abcd", "abc"]).into();
     }
     if random.percent(30) {
         spec["parts"] = one(
@@ -32,7 +35,7 @@ pub(super) fn widget(random: &mut Random) -> Value {
         spec["tags"] = one(random, &[json!(["x"]), json!(["y", "x"]), json!(["x", "x"]), json!([])]);
     }
     if random.percent(30) {
-        spec["words"] = one(random, &[json!(["x"]), json!(["y", "x"]), json!([1])]);
+        spec["words"] = one(random, &[json!(["x"]), json!(["y", "x"]), json!(["z"]), json!([1])]);
     }
     if random.percent(30) {
         spec["map"] = one(random, &[json!({ "k": 1 }), json!({ "l": 2 }), json!({}), json!({ "k": null })]);
@@ -152,11 +155,28 @@ fn widget_crd() -> Value {
         "x-kubernetes-validations": [
             { "rule": "!has(self.mode) || self.mode != 'slow' || self.size < 3", "message": "slow widgets are small" },
             { "rule": "!has(oldSelf.name) || has(self.name)" },
+            {
+                "rule": "!has(self.port) || !has(self.words)", "message": "a port excludes words", "fieldPath": ".port",
+                "reason": "FieldValueForbidden",
+            },
+            {
+                "rule": "!has(self.mode) || self.mode != 'fast' || self.size != 5", "reason": "FieldValueRequired",
+                "message": "fast widgets are not five", "messageExpression": "'not ' + self.mode + ' '",
+            },
         ],
         "properties": {
-            "size": { "type": "integer", "format": "int32", "minimum": 1, "maximum": 10, "default": 2 },
+            "size": {
+                "type": "integer", "format": "int32", "minimum": 1, "maximum": 10, "default": 2,
+                "x-kubernetes-validations": [
+                    { "rule": "self != 7", "messageExpression": "'size ' + string(self) + ' is odd'" },
+                    { "rule": "self != 9 && self >= oldSelf - 5" },
+                ],
+            },
             "mode": { "type": "string", "enum": ["fast", "slow"] },
-            "name": { "type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$" },
+            "name": {
+                "type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$",
+                "x-kubernetes-validations": [{ "rule": "self != 'abcd'", "reason": "FieldValueDuplicate" }],
+            },
             "parts": {
                 "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "maxItems": 3,
                 "items": {
@@ -165,7 +185,15 @@ fn widget_crd() -> Value {
                 },
             },
             "tags": { "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "string" } },
-            "words": { "type": "array", "items": { "type": "string" } },
+            "words": {
+                "type": "array", "items": {
+                    "type": "string", "maxLength": 9, "x-kubernetes-validations": [{ "rule": "self != 'z'" }],
+                },
+                "maxItems": 9,
+                "x-kubernetes-validations": [
+                    { "rule": "self.size() != 2", "message": "two words", "reason": "FieldValueDuplicate" },
+                ],
+            },
             "map": { "type": "object", "additionalProperties": { "type": "integer" } },
             "free": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
             "atomic": {
