@@ -112,7 +112,9 @@ impl Call<'_> {
             metadata["deletionGracePeriodSeconds"] = 0.into();
         }
         if graceful || pending {
-            let stored = if object == *live { live.clone() } else { self.put(key.clone(), object)? };
+            // Another version may lose fields of the stored one.
+            let same = object == *live && (self.kind.all().count() == 1 || self.is_stored(&key, &object, &live)?);
+            let stored = if same { live.clone() } else { self.put(key.clone(), object)? };
             let lasting = stored["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or_default() > 0;
             if pending || lasting {
                 return Ok((*stored).clone());

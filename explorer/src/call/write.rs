@@ -16,14 +16,16 @@ use crate::{metadata, patch};
 impl Call<'_> {
     /// Refuses a namespace in the body that is not the one of the path, and sets a missing one.
     pub(super) fn set_namespace(&self, object: &mut Value) -> Result<(), Refusal> {
+        if !self.resource.namespaced {
+            rules::set(&mut object["metadata"], "namespace", Value::Null);
+            return Ok(());
+        }
         let found = object["metadata"]["namespace"].as_str().unwrap_or_default();
         if !found.is_empty() && found != self.target.namespace {
             let message = "the namespace of the provided object does not match the namespace sent on the request";
             return Err(Refusal::bad_request(message));
         }
-        if self.resource.namespaced {
-            object["metadata"]["namespace"] = self.target.namespace.clone().into();
-        }
+        object["metadata"]["namespace"] = self.target.namespace.clone().into();
         Ok(())
     }
 
@@ -166,6 +168,11 @@ impl Call<'_> {
                 | "clusterroles"
                 | "clusterrolebindings"
         );
+        if old.is_none() && resource.plural == "poddisruptionbudgets" {
+            // Their metadata is checked after the rest.
+            let found = rules::validate(resource, object, old)?;
+            return if found.is_empty() { metadata::validate(resource, object) } else { Ok(found) };
+        }
         if old.is_none() || (whole && self.target.subresource.is_empty()) {
             errors.extend(metadata::validate(resource, object)?);
         }
@@ -290,7 +297,7 @@ impl Call<'_> {
     }
 
     /// True if the stored form of an object would be the one that is stored.
-    fn is_stored(&self, key: &Key, object: &Value, live: &Value) -> Result<bool, Refusal> {
+    pub(super) fn is_stored(&self, key: &Key, object: &Value, live: &Value) -> Result<bool, Refusal> {
         if self.kind.all().count() == 1 {
             // kube-apiserver encodes a new claim in another way than it reads it: the first update always writes.
             let claim = !self.resource.custom && self.resource.plural == "persistentvolumeclaims";

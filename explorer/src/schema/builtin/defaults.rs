@@ -108,11 +108,14 @@ fn default_daemon(strategy: &mut Value) {
     if strategy["type"].is_null() {
         strategy["type"] = "RollingUpdate".into();
     }
-    if strategy["type"] == "RollingUpdate" {
-        for (field, count) in [("maxUnavailable", 1), ("maxSurge", 0)] {
-            if strategy["rollingUpdate"][field].is_null() {
-                strategy["rollingUpdate"][field] = count.into();
-            }
+    let rolls = strategy["type"] == "RollingUpdate";
+    if !rolls && !strategy["rollingUpdate"].is_object() {
+        return;
+    }
+    // With another type, the numbers are the zeros of Go.
+    for (field, count) in [("maxUnavailable", i64::from(rolls)), ("maxSurge", 0)] {
+        if strategy["rollingUpdate"][field].is_null() {
+            strategy["rollingUpdate"][field] = count.into();
         }
     }
 }

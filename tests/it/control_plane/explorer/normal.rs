@@ -72,7 +72,7 @@ impl Normal {
                 // After the numbers of the process and of the run comes the name of an object without a namespace.
                 let rest = word.splitn(4, '-').nth(3);
                 out.push_str(&rest.map_or("namespace".to_owned(), |rest| format!("namespace-{rest}")));
-            } else if out.ends_with("in record (") {
+            } else if out.ends_with("in record (") || out.ends_with("ResourceVersion in object meta: ") {
                 out.push_str("version");
             } else {
                 out.push_str(word);

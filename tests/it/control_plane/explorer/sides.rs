@@ -55,7 +55,7 @@ pub(super) trait Side {
         let (code, text) = self.raw(&request.method, &path, &request.content_type, &request.agent, &body);
         let mut body: Value = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(text.as_str()));
         if is_global(&request.kind)
-            && let Some(items) = body["items"].as_array_mut()
+            && let Some(items) = body.get_mut("items").and_then(Value::as_array_mut)
         {
             items.retain(|item| is_of(item, &namespace));
         }

@@ -161,14 +161,14 @@ fn widget_crd() -> Value {
             },
             {
                 "rule": "!has(self.mode) || self.mode != 'fast' || self.size != 5", "reason": "FieldValueRequired",
-                "message": "fast widgets are not five", "messageExpression": "'not ' + self.mode + ' '",
+                "message": "fast widgets are not five", "messageExpression": "self.size > 4 ? 'not five' : ''",
             },
         ],
         "properties": {
             "size": {
                 "type": "integer", "format": "int32", "minimum": 1, "maximum": 10, "default": 2,
                 "x-kubernetes-validations": [
-                    { "rule": "self != 7", "messageExpression": "'size ' + string(self) + ' is odd'" },
+                    { "rule": "self != 7", "messageExpression": "self > 6 ? ' seven ' : 'small'" },
                     { "rule": "self != 9 && self >= oldSelf - 5" },
                 ],
             },
