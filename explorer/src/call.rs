@@ -12,6 +12,7 @@ use crate::page::{self, Token};
 use crate::request::{Request, Target};
 use crate::resource::{self, KindVersions, Resource, rules};
 use crate::response::{Answer, FieldError, Refusal};
+use crate::schema::fields;
 use crate::selector::Selector;
 use crate::server::lock;
 use crate::store::{Key, Store};
@@ -51,14 +52,12 @@ impl<'a> Call<'a> {
             let known = store.resources.values().any(|known| known.storage().group == target.group);
             return Err(if known { Refusal::no_page() } else { Refusal::unsupported("paths of unknown groups") });
         };
-        for option in ["fieldValidation", "pretty"] {
-            let ignored = option == "fieldValidation" && matches!(request.option(option), "" | "Ignore" | "Warn");
-            if !request.option(option).is_empty() && !ignored {
+        for (option, known) in
+            [("fieldValidation", &["", "Ignore", "Warn", "Strict"][..]), ("pretty", &[""]), ("dryRun", &["", "All"])]
+        {
+            if !known.contains(&request.option(option)) {
                 return Err(Refusal::unsupported(&format!("the option {option}={}", request.option(option))));
             }
-        }
-        if !matches!(request.option("dryRun"), "" | "All") {
-            return Err(Refusal::unsupported(&format!("the option dryRun={}", request.option("dryRun"))));
         }
         let now = store.time();
         Ok(Ok(Self { shared, store, request, target, kind, resource, now }))
@@ -66,11 +65,13 @@ impl<'a> Call<'a> {
 
     /// Handles the request. A dry run leaves the state as it was.
     pub(crate) fn answer(&mut self) -> Result<Answer, Refusal> {
-        if self.request.option("dryRun").is_empty() || self.request.method == Method::GET {
+        let is_dry = match self.request.method {
+            Method::GET => false,
+            Method::DELETE => self.delete_options()?.is_dry(),
+            _ => !self.request.option("dryRun").is_empty(),
+        };
+        if !is_dry {
             return self.handle();
-        }
-        if self.request.method == Method::DELETE {
-            return Err(Refusal::unsupported("dry runs of DELETE"));
         }
         let before = self.store.clone();
         let answer = self.handle();
@@ -94,7 +95,11 @@ impl<'a> Call<'a> {
             return resource.scale.as_ref().map_or(Err(Refusal::no_such_path()), |paths| self.scale(paths));
         }
         let is_status = self.target.subresource == "status" && self.resource.status;
-        if !self.target.subresource.is_empty() && !is_status {
+        let is_finalize = self.target.subresource == "finalize" && self.is_namespace();
+        if is_finalize && self.request.method != Method::PUT {
+            return Err(Refusal::method_not_allowed());
+        }
+        if !self.target.subresource.is_empty() && !is_status && !is_finalize {
             let feature = format!("the subresource {}/{}", self.resource.qualified(), self.target.subresource);
             return Err(match self.resource.custom && self.target.subresource == "status" {
                 true => Refusal::no_such_path(),
@@ -113,8 +118,7 @@ impl<'a> Call<'a> {
                 if self.resource.namespaced && self.target.namespace.is_empty() {
                     return Err(Refusal::method_not_allowed());
                 }
-                let mut object = self.request.document()?;
-                self.resource.read(&mut object)?;
+                let object = self.body()?;
                 self.create(object, true)
             }
             (&Method::PUT, true) => self.replace(),
@@ -124,9 +128,38 @@ impl<'a> Call<'a> {
                 let name = self.target.name.clone();
                 self.delete(&name, &options).map(|value| Answer::Document(StatusCode::OK, value))
             }
-            (&Method::DELETE, false) => self.delete_collection(),
+            (&Method::DELETE, false) if !self.is_namespace() => self.delete_collection(),
             _ => Err(Refusal::method_not_allowed()),
         }
+    }
+
+    /// The object in the body, as the server reads it.
+    fn body(&self) -> Result<Value, Refusal> {
+        let mut object = self.request.document()?;
+        let sent = (self.request.option("fieldValidation") == "Strict").then(|| object.clone());
+        self.resource.read(&mut object)?;
+        if let Some(sent) = sent {
+            self.check_fields(&sent)?;
+        }
+        Ok(object)
+    }
+
+    /// Refuses a field that the schema does not have.
+    fn check_fields(&self, sent: &Value) -> Result<(), Refusal> {
+        let unknown = fields::unknown(&self.resource, sent);
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let unknown: Vec<String> = unknown.iter().map(|field| format!("unknown field \"{field}\"")).collect();
+        let Resource { kind, version, .. } = &*self.resource;
+        Err(Refusal::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {}",
+            unknown.join(", ")
+        )))
+    }
+
+    fn is_namespace(&self) -> bool {
+        !self.resource.custom && self.resource.plural == "namespaces"
     }
 
     fn key(&self, name: &str) -> Key {

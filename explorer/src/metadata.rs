@@ -25,7 +25,11 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Result<Vec<FieldE
     let mut errors = Vec::new();
     let (is_valid, detail): (fn(&str) -> bool, _) = match resource.plural.as_str() {
         "namespaces" | "services" | "statefulsets" if !resource.custom => (is_label, LABEL),
-        "roles" | "rolebindings" | "poddisruptionbudgets" if !resource.custom => (is_segment, ""),
+        "roles" | "rolebindings" | "clusterroles" | "clusterrolebindings" | "poddisruptionbudgets"
+            if !resource.custom =>
+        {
+            (is_segment, "")
+        }
         _ => (is_subdomain, SUBDOMAIN),
     };
     match metadata["name"].as_str().unwrap_or_default() {

@@ -70,7 +70,7 @@ impl Resource {
         match (self.custom, self.status, subresource, self.plural.as_str()) {
             (true, true, "", _) => &[&["status"]],
             (true, _, "status", _) => &[&["metadata"], &["spec"]],
-            (false, true, "", _) => &[&["status"]],
+            (false, true, "" | "finalize", _) => &[&["status"]],
             (false, _, "status", "pods") => {
                 &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
             }
@@ -166,9 +166,9 @@ impl Resource {
             object["metadata"] = metadata;
             return Ok(());
         }
-        if self.plural == "roles" && object["rules"] == json!([]) {
+        if matches!(self.plural.as_str(), "roles" | "clusterroles") && object["rules"] == json!([]) {
             // The writer owns an empty list, which is stored as null.
-            return Err(Refusal::unsupported("Roles with an empty list of rules"));
+            return Err(Refusal::unsupported("roles with an empty list of rules"));
         }
         builtin::read(&self.schema, object, "")?;
         rules::default(self, object);
@@ -223,7 +223,7 @@ pub(crate) fn scale_kind() -> KindVersions {
 }
 
 /// The schema of `metadata`.
-fn metadata() -> Arc<Node> {
+pub(crate) fn metadata() -> Arc<Node> {
     match builtin::schema("core.v1.ConfigMap").field("metadata") {
         (Some(metadata), _) => metadata.clone(),
         _ => Arc::default(),
@@ -239,8 +239,10 @@ const STATUS: &[&str] = &[
     "persistentvolumeclaims",
     "replicasets",
     "statefulsets",
+    "daemonsets",
     "horizontalpodautoscalers",
     "jobs",
+    "cronjobs",
     "ingresses",
     "poddisruptionbudgets",
 ];
@@ -249,7 +251,7 @@ const STATUS: &[&str] = &[
 pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<KindVersions>>> {
     static TABLE: OnceLock<Arc<BTreeMap<String, Arc<KindVersions>>>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let kinds: [(&str, &str, &str, &str, bool, &str); 18] = [
+        let kinds: [(&str, &str, &str, &str, bool, &str); 23] = [
             ("", "namespaces", "Namespace", "core.v1.Namespace", false, "ns"),
             ("", "configmaps", "ConfigMap", "core.v1.ConfigMap", true, "cm"),
             ("", "secrets", "Secret", "core.v1.Secret", true, ""),
@@ -261,6 +263,7 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<KindVersions>>> {
             ("events.k8s.io", "events", "Event", "events.v1.Event", true, "ev"),
             ("", "persistentvolumeclaims", "PersistentVolumeClaim", "core.v1.PersistentVolumeClaim", true, "pvc"),
             ("apps", "replicasets", "ReplicaSet", "apps.v1.ReplicaSet", true, "rs"),
+            ("apps", "daemonsets", "DaemonSet", "apps.v1.DaemonSet", true, "ds"),
             ("apps", "statefulsets", "StatefulSet", "apps.v1.StatefulSet", true, "sts"),
             (
                 "autoscaling",
@@ -271,10 +274,21 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<KindVersions>>> {
                 "hpa",
             ),
             ("batch", "jobs", "Job", "batch.v1.Job", true, ""),
+            ("batch", "cronjobs", "CronJob", "batch.v1.CronJob", true, "cj"),
+            ("networking.k8s.io", "networkpolicies", "NetworkPolicy", "networking.v1.NetworkPolicy", true, "netpol"),
             ("networking.k8s.io", "ingresses", "Ingress", "networking.v1.Ingress", true, "ing"),
             ("policy", "poddisruptionbudgets", "PodDisruptionBudget", "policy.v1.PodDisruptionBudget", true, "pdb"),
             ("rbac.authorization.k8s.io", "roles", "Role", "rbac.v1.Role", true, ""),
             ("rbac.authorization.k8s.io", "rolebindings", "RoleBinding", "rbac.v1.RoleBinding", true, ""),
+            ("rbac.authorization.k8s.io", "clusterroles", "ClusterRole", "rbac.v1.ClusterRole", false, ""),
+            (
+                "rbac.authorization.k8s.io",
+                "clusterrolebindings",
+                "ClusterRoleBinding",
+                "rbac.v1.ClusterRoleBinding",
+                false,
+                "",
+            ),
         ];
         let table = kinds.into_iter().map(|(group, plural, kind, schema, namespaced, short)| {
             let resource = Resource {
@@ -291,8 +305,20 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<KindVersions>>> {
                     .then(|| ScalePaths::of(|_| None)),
                 custom: false,
                 unconditional: !matches!(plural, "leases" | "poddisruptionbudgets"),
-                creates_on_put: matches!(plural, "services" | "leases" | "events" | "roles" | "rolebindings"),
-                returns_deleted: matches!(plural, "pods" | "services" | "serviceaccounts" | "persistentvolumeclaims"),
+                creates_on_put: matches!(
+                    plural,
+                    "services"
+                        | "leases"
+                        | "events"
+                        | "roles"
+                        | "rolebindings"
+                        | "clusterroles"
+                        | "clusterrolebindings"
+                ),
+                returns_deleted: matches!(
+                    plural,
+                    "namespaces" | "pods" | "services" | "serviceaccounts" | "persistentvolumeclaims"
+                ),
                 schema: builtin::schema(schema),
                 rules: None,
             };

@@ -9,6 +9,7 @@ use crate::resource::texts;
 
 pub(crate) mod builtin;
 pub(crate) mod cel;
+pub(crate) mod fields;
 pub(crate) mod structural;
 
 /// The schema of a value. Schemas are shared between servers and their copies.

@@ -15,6 +15,13 @@ pub(super) struct DeleteOptions {
     version: Option<String>,
     propagation: Option<String>,
     grace: Option<i64>,
+    dry: bool,
+}
+
+impl DeleteOptions {
+    pub(super) fn is_dry(&self) -> bool {
+        self.dry
+    }
 }
 
 impl Call<'_> {
@@ -22,8 +29,8 @@ impl Call<'_> {
         let body = if self.request.body.is_empty() { Value::Null } else { self.request.document()? };
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let option = |name: &str| Some(self.request.option(name).to_owned()).filter(|value| !value.is_empty());
-        if !body["dryRun"].is_null() && body["dryRun"] != json!([]) {
-            return Err(Refusal::unsupported("the option dryRun"));
+        if !body["dryRun"].is_null() && body["dryRun"] != json!([]) && body["dryRun"] != json!(["All"]) {
+            return Err(Refusal::unsupported(&format!("the option dryRun={}", body["dryRun"])));
         }
         if !body["orphanDependents"].is_null() || option("orphanDependents").is_some() {
             return Err(Refusal::unsupported("the option orphanDependents"));
@@ -31,6 +38,7 @@ impl Call<'_> {
         // The options of the query count only without a body.
         let query = body.is_null();
         let options = DeleteOptions {
+            dry: body["dryRun"] == json!(["All"]) || (query && option("dryRun").is_some()),
             uid: text(&body["preconditions"]["uid"]),
             version: text(&body["preconditions"]["resourceVersion"]),
             propagation: text(&body["propagationPolicy"]).or_else(|| option("propagationPolicy").filter(|_| query)),
@@ -50,8 +58,10 @@ impl Call<'_> {
     }
 
     pub(super) fn delete(&mut self, name: &str, options: &DeleteOptions) -> Result<Value, Refusal> {
-        if self.resource.plural == "namespaces" && !self.resource.custom {
-            return Err(Refusal::unsupported("deletion of namespaces"));
+        if self.is_namespace()
+            && let Some(left) = self.terminate(name, options)?
+        {
+            return Ok(left);
         }
         let key = self.key(name);
         let live = self.find(name)?.ok_or_else(|| self.not_found(name))?;
@@ -86,6 +96,9 @@ impl Call<'_> {
         }
         let finalizers = finalizers(&object, options.propagation.as_deref().or(self.propagation(&object)));
         let pending = !finalizers.is_empty();
+        if options.dry && !pending && !graceful && !object["metadata"]["finalizers"].is_null() {
+            return Err(Refusal::unsupported("the dry run of a deletion that removes the last finalizer"));
+        }
         if object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default() != finalizers {
             let finalizers = if pending { Value::from(finalizers) } else { Value::Null };
             rules::set(&mut object["metadata"], "finalizers", finalizers);
@@ -99,7 +112,9 @@ impl Call<'_> {
             metadata["deletionGracePeriodSeconds"] = 0.into();
         }
         if graceful || pending {
-            let stored = if object == *live { live.clone() } else { self.put(key.clone(), object)? };
+            // Another version may lose fields of the stored one.
+            let same = object == *live && (self.kind.all().count() == 1 || self.is_stored(&key, &object, &live)?);
+            let stored = if same { live.clone() } else { self.put(key.clone(), object)? };
             let lasting = stored["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or_default() > 0;
             if pending || lasting {
                 return Ok((*stored).clone());
@@ -118,6 +133,35 @@ impl Call<'_> {
         details.insert("kind".to_owned(), self.resource.plural.clone().into());
         details.insert("uid".to_owned(), last["metadata"]["uid"].clone());
         Ok(json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details }))
+    }
+
+    /// Starts the deletion of a namespace. Returns the namespace if its content has to be deleted first.
+    fn terminate(&mut self, name: &str, options: &DeleteOptions) -> Result<Option<Value>, Refusal> {
+        if matches!(name, "default" | "kube-system" | "kube-public") {
+            return Err(Refusal::forbidden("", "namespaces", name, "this namespace may not be deleted"));
+        }
+        let live = self.live()?;
+        for (kind, field, wanted) in
+            [("UID", "uid", &options.uid), ("ResourceVersion", "resourceVersion", &options.version)]
+        {
+            let found = live["metadata"][field].as_str().unwrap_or_default();
+            if let Some(wanted) = wanted.as_ref().filter(|wanted| *wanted != found) {
+                let detail =
+                    format!("Precondition failed: {kind} in precondition: {wanted}, {kind} in object meta: {found}");
+                return Err(self.conflict(name, &detail));
+            }
+        }
+        let mut object = (*live).clone();
+        if !live["metadata"]["deletionTimestamp"].is_null() {
+            return Ok((!live["spec"]["finalizers"].is_null()).then_some(object));
+        }
+        object["metadata"]["deletionTimestamp"] = self.now.clone().into();
+        object["status"]["phase"] = "Terminating".into();
+        let finalizers = finalizers(&object, options.propagation.as_deref());
+        let finalizers = if finalizers.is_empty() { Value::Null } else { finalizers.into() };
+        rules::set(&mut object["metadata"], "finalizers", finalizers);
+        let stored = self.put(self.key(name), object)?;
+        Ok(Some((*stored).clone()))
     }
 
     /// The propagation of a deletion that does not choose one: Jobs leave their Pods.

@@ -16,24 +16,38 @@ use crate::{metadata, patch};
 impl Call<'_> {
     /// Refuses a namespace in the body that is not the one of the path, and sets a missing one.
     pub(super) fn set_namespace(&self, object: &mut Value) -> Result<(), Refusal> {
+        if !self.resource.namespaced {
+            rules::set(&mut object["metadata"], "namespace", Value::Null);
+            return Ok(());
+        }
         let found = object["metadata"]["namespace"].as_str().unwrap_or_default();
         if !found.is_empty() && found != self.target.namespace {
             let message = "the namespace of the provided object does not match the namespace sent on the request";
             return Err(Refusal::bad_request(message));
         }
-        if self.resource.namespaced {
-            object["metadata"]["namespace"] = self.target.namespace.clone().into();
-        }
+        object["metadata"]["namespace"] = self.target.namespace.clone().into();
         Ok(())
     }
 
-    /// Refuses a namespace that does not exist.
-    fn check_namespace(&self) -> Result<(), Refusal> {
+    /// Refuses a namespace that does not exist, or that is being deleted, for a new object.
+    fn check_namespace(&self, name: &str) -> Result<(), Refusal> {
         let namespace = &self.target.namespace;
-        if self.resource.namespaced && self.store.get(&namespace_key(namespace)).is_none() {
-            return Err(Refusal::not_found("", "namespaces", namespace));
+        if !self.resource.namespaced {
+            return Ok(());
         }
-        Ok(())
+        let Some(found) = self.store.get(&namespace_key(namespace)) else {
+            return Err(Refusal::not_found("", "namespaces", namespace));
+        };
+        if found["status"]["phase"] != "Terminating" {
+            return Ok(());
+        }
+        let detail = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let mut refusal = Refusal::forbidden(&self.resource.group, &self.resource.plural, name, &detail);
+        refusal.0["details"]["causes"] = json!([{
+            "reason": "NamespaceTerminating", "message": format!("namespace {namespace} is being terminated"),
+            "field": "metadata.namespace",
+        }]);
+        Err(refusal)
     }
 
     pub(super) fn writer<'b>(&'b self, api_version: &'b str) -> Writer<'b> {
@@ -55,7 +69,7 @@ impl Call<'_> {
             let schema = self.resource.schema.clone();
             apply::update(&schema, &rules::empty(&self.resource), &mut object, &self.writer(&version))?;
         }
-        self.check_namespace()?;
+        self.check_namespace(object["metadata"]["name"].as_str().unwrap_or_default())?;
         let metadata = &mut object["metadata"];
         if metadata["name"].as_str().unwrap_or_default().is_empty()
             && let Some(prefix) = metadata["generateName"].as_str()
@@ -143,6 +157,7 @@ impl Call<'_> {
         let whole = matches!(
             resource.plural.as_str(),
             "configmaps"
+                | "namespaces"
                 | "secrets"
                 | "serviceaccounts"
                 | "pods"
@@ -150,11 +165,21 @@ impl Call<'_> {
                 | "persistentvolumeclaims"
                 | "roles"
                 | "rolebindings"
+                | "clusterroles"
+                | "clusterrolebindings"
         );
+        if old.is_none() && resource.plural == "poddisruptionbudgets" {
+            // Their metadata is checked after the rest.
+            let found = rules::validate(resource, object, old)?;
+            return if found.is_empty() { metadata::validate(resource, object) } else { Ok(found) };
+        }
         if old.is_none() || (whole && self.target.subresource.is_empty()) {
             errors.extend(metadata::validate(resource, object)?);
         }
         let number = |field: &str| object["status"][field].as_i64().unwrap_or_default();
+        if self.is_namespace() && self.target.subresource == "status" {
+            errors.extend(rules::validate_phase(object));
+        }
         if resource.plural == "jobs" && self.target.subresource == "status" && number("ready") > number("active") {
             return Err(Refusal::unsupported("the error for more ready than active Pods of a Job"));
         }
@@ -179,8 +204,7 @@ impl Call<'_> {
     }
 
     pub(super) fn replace(&mut self) -> Result<Answer, Refusal> {
-        let mut object = self.request.document()?;
-        self.resource.read(&mut object)?;
+        let mut object = self.body()?;
         self.set_namespace(&mut object)?;
         self.check_name(&object)?;
         let name = self.target.name.clone();
@@ -260,7 +284,8 @@ impl Call<'_> {
         let deleted = !object["metadata"]["deletionTimestamp"].is_null();
         let grace = live["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or_default();
         let finalizers = object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
-        if deleted && grace == 0 && !finalizers {
+        let held = self.is_namespace() && !object["spec"]["finalizers"].is_null();
+        if deleted && grace == 0 && !finalizers && !held {
             self.store.remove(&key);
             return Ok(Answer::Document(StatusCode::OK, object));
         }
@@ -272,7 +297,7 @@ impl Call<'_> {
     }
 
     /// True if the stored form of an object would be the one that is stored.
-    fn is_stored(&self, key: &Key, object: &Value, live: &Value) -> Result<bool, Refusal> {
+    pub(super) fn is_stored(&self, key: &Key, object: &Value, live: &Value) -> Result<bool, Refusal> {
         if self.kind.all().count() == 1 {
             // kube-apiserver encodes a new claim in another way than it reads it: the first update always writes.
             let claim = !self.resource.custom && self.resource.plural == "persistentvolumeclaims";
@@ -311,6 +336,9 @@ impl Call<'_> {
         }
         let live = self.live()?;
         let mut object = patch::apply(&self.resource.schema, &kind, &live, &document)?;
+        if self.request.option("fieldValidation") == "Strict" && self.check_fields(&object).is_err() {
+            return Err(Refusal::unsupported("the error for an unknown field in a patch"));
+        }
         self.resource.read(&mut object)?;
         self.check_name(&object)?;
         self.set_namespace(&mut object)?;

@@ -4,10 +4,18 @@ use serde_json::{Value, json};
 
 use super::Resource;
 use crate::response::{FieldError, Refusal};
-use crate::schema::builtin::to_base64;
+use crate::schema::builtin::{default_job, to_base64};
 
+mod core;
+mod cron;
+mod network;
 mod policies;
 mod workloads;
+
+use self::core::{changed_pod, immutable, validate_deployment, validate_lease, validate_pod_spec, validate_service};
+
+/// The annotation of a DaemonSet that counts the changes of its template.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// An object of Go's type without values, which a new object is compared with.
 pub(crate) fn empty(resource: &Resource) -> Value {
@@ -51,8 +59,30 @@ pub(crate) fn empty(resource: &Resource) -> Value {
             "spec": { "scaleTargetRef": { "kind": "", "name": "" }, "maxReplicas": 0 },
             "status": { "desiredReplicas": 0, "currentMetrics": null },
         }),
-        "roles" => json!({ "metadata": {}, "rules": null }),
-        "rolebindings" => json!({ "metadata": {}, "roleRef": { "apiGroup": "", "kind": "", "name": "" } }),
+        "daemonsets" => json!({
+            "metadata": {},
+            "spec": {
+                "selector": null, "template": { "metadata": {}, "spec": { "containers": null } }, "updateStrategy": {},
+            },
+            "status": {
+                "currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0,
+            },
+        }),
+        "cronjobs" => json!({
+            "metadata": {},
+            "spec": {
+                "schedule": "",
+                "jobTemplate": {
+                    "metadata": {}, "spec": { "template": { "metadata": {}, "spec": { "containers": null } } },
+                },
+            },
+            "status": {},
+        }),
+        "networkpolicies" => json!({ "metadata": {}, "spec": { "podSelector": {} } }),
+        "roles" | "clusterroles" => json!({ "metadata": {}, "rules": null }),
+        "rolebindings" | "clusterrolebindings" => {
+            json!({ "metadata": {}, "roleRef": { "apiGroup": "", "kind": "", "name": "" } })
+        }
         "leases" => json!({ "metadata": {}, "spec": {} }),
         "events" => json!({ "metadata": {}, "eventTime": null, "regarding": {} }),
         _ => json!({ "metadata": {} }),
@@ -67,7 +97,13 @@ fn budget_status() -> Value {
 pub(crate) fn default(resource: &Resource, object: &mut Value) {
     match resource.plural.as_str() {
         "pods" => default_pod(object),
+        "daemonsets" => {
+            // Go keeps the number in a field of its own.
+            let count = template_generation(object);
+            object["metadata"]["annotations"][TEMPLATE_GENERATION] = count.to_string().into();
+        }
         "jobs" => {
+            default_job(&mut object["spec"]);
             let labels = object["spec"]["template"]["metadata"]["labels"].clone();
             if labels.as_object().is_some_and(|labels| !labels.is_empty()) && object["metadata"]["labels"].is_null() {
                 object["metadata"]["labels"] = labels;
@@ -83,11 +119,16 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
                 map.remove("stringData");
             }
         }
-        "namespaces" => {
+        "namespaces" if !object["metadata"]["name"].as_str().unwrap_or_default().is_empty() => {
             object["metadata"]["labels"]["kubernetes.io/metadata.name"] = object["metadata"]["name"].clone()
         }
         _ => {}
     }
+}
+
+fn template_generation(daemon: &Value) -> i64 {
+    let count = &daemon["metadata"]["annotations"][TEMPLATE_GENERATION];
+    count.as_str().and_then(|count| count.parse().ok()).unwrap_or_default()
 }
 
 fn default_pod(pod: &mut Value) {
@@ -136,17 +177,27 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value) {
             object["status"] = json!({});
         }
         "persistentvolumeclaims" => object["status"] = json!({ "phase": "Pending" }),
-        "replicasets" | "statefulsets" | "jobs" | "ingresses" | "poddisruptionbudgets" => {
+        "networkpolicies" => object["metadata"]["generation"] = 1.into(),
+        "replicasets" | "statefulsets" | "daemonsets" | "jobs" | "cronjobs" | "ingresses" | "poddisruptionbudgets" => {
             object["metadata"]["generation"] = 1.into();
             object["status"] = empty(resource)["status"].take();
-            if resource.plural == "jobs" {
-                select_own_pods(object);
+            match resource.plural.as_str() {
+                "jobs" => select_own_pods(object),
+                "daemonsets" => {
+                    let count = template_generation(object).max(1);
+                    object["metadata"]["annotations"][TEMPLATE_GENERATION] = count.to_string().into();
+                }
+                _ => {}
             }
         }
         "horizontalpodautoscalers" => object["status"] = empty(resource)["status"].take(),
         "services" => object["status"] = json!({ "loadBalancer": {} }),
         "namespaces" => {
-            object["spec"]["finalizers"] = json!(["kubernetes"]);
+            let mut finalizers = object["spec"]["finalizers"].as_array().cloned().unwrap_or_default();
+            if !finalizers.iter().any(|finalizer| finalizer == "kubernetes") {
+                finalizers.push("kubernetes".into());
+            }
+            object["spec"]["finalizers"] = finalizers.into();
             object["status"] = json!({ "phase": "Active" });
         }
         _ => {}
@@ -216,6 +267,7 @@ pub(crate) fn prepare_update(resource: &Resource, subresource: &str, object: &mu
                     }
                 }
                 "deployments" => keep(object, &["metadata", "labels"]),
+                "daemonsets" => keep(object, &["metadata", "annotations", TEMPLATE_GENERATION]),
                 _ => {}
             }
         }
@@ -232,9 +284,18 @@ pub(crate) fn prepare_update(resource: &Resource, subresource: &str, object: &mu
                 };
                 rest(object) != rest(old)
             }
-            (false, "pods" | "replicasets" | "statefulsets" | "jobs" | "ingresses" | "poddisruptionbudgets") => {
-                object["spec"] != old["spec"]
-            }
+            (
+                false,
+                "pods"
+                | "replicasets"
+                | "statefulsets"
+                | "daemonsets"
+                | "jobs"
+                | "cronjobs"
+                | "ingresses"
+                | "networkpolicies"
+                | "poddisruptionbudgets",
+            ) => object["spec"] != old["spec"],
             (false, "deployments") => {
                 object["spec"] != old["spec"] || object["metadata"]["annotations"] != old["metadata"]["annotations"]
             }
@@ -246,7 +307,12 @@ pub(crate) fn prepare_update(resource: &Resource, subresource: &str, object: &mu
         }
         match resource.plural.as_str() {
             "secrets" if object["type"].is_null() => keep(object, &["type"]),
-            "namespaces" => keep(object, &["spec", "finalizers"]),
+            "namespaces" if subresource.is_empty() => keep(object, &["spec", "finalizers"]),
+            "daemonsets" => {
+                let changed = object["spec"]["template"] != old["spec"]["template"];
+                let count = template_generation(old) + i64::from(changed);
+                object["metadata"]["annotations"][TEMPLATE_GENERATION] = count.to_string().into();
+            }
             "services" => {
                 // The allocated addresses stay if the update leaves them out.
                 for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
@@ -323,7 +389,7 @@ pub(crate) fn validate(resource: &Resource, object: &Value, old: Option<&Value>)
             if let Some(old) = old
                 && old["spec"]["selector"] != object["spec"]["selector"]
             {
-                return Err(Refusal::unsupported("the error for a changed selector of a Deployment"));
+                errors.push(FieldError::invalid("spec.selector", &object["spec"]["selector"], "field is immutable"));
             }
         }
         "pods" => {
@@ -335,145 +401,31 @@ pub(crate) fn validate(resource: &Resource, object: &Value, old: Option<&Value>)
             }
         }
         "services" => validate_service(object, old, &mut errors)?,
-        "leases" => validate_lease(object, old, &mut errors),
-        "replicasets" | "statefulsets" | "jobs" => workloads::validate(resource, object, old, &mut errors)?,
+        "leases" => validate_lease(object, &mut errors),
+        "replicasets" | "statefulsets" | "daemonsets" | "jobs" => {
+            workloads::validate(resource, object, old, &mut errors)?
+        }
         "persistentvolumeclaims" => workloads::validate_claim(object, old, &mut errors)?,
         "ingresses" => policies::validate_ingress(object, &mut errors)?,
         "poddisruptionbudgets" => policies::validate_budget(object, &mut errors)?,
         "horizontalpodautoscalers" => policies::validate_autoscaler(object, &mut errors)?,
-        "roles" => policies::validate_role(object, &mut errors),
-        "rolebindings" => policies::validate_binding(object, old, &mut errors)?,
+        "cronjobs" => cron::validate(object, old, &mut errors)?,
+        "networkpolicies" => network::validate(object, &mut errors)?,
+        "roles" | "clusterroles" => policies::validate_role(resource, object, &mut errors)?,
+        "rolebindings" | "clusterrolebindings" => policies::validate_binding(resource, object, old, &mut errors)?,
         _ => {}
     }
     Ok(errors)
 }
 
-fn immutable(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
-    let Some(old) = old.filter(|old| old["immutable"] == true) else {
-        return;
+/// The errors of the phase of a namespace.
+pub(crate) fn validate_phase(namespace: &Value) -> Vec<FieldError> {
+    let (phase, detail) = match namespace["metadata"]["deletionTimestamp"].is_null() {
+        true => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
+        false => ("Terminating", "may only be 'Terminating' if `deletionTimestamp` is not empty"),
     };
-    if object["immutable"] != true {
-        errors.push(FieldError::forbidden("immutable", "field is immutable when `immutable` is set"));
-    }
-    for field in ["data", "binaryData"] {
-        if object[field] != old[field] {
-            errors.push(FieldError::forbidden(field, "field is immutable when `immutable` is set"));
-        }
-    }
-}
-
-fn validate_deployment(object: &Value, errors: &mut Vec<FieldError>) {
-    let spec = &object["spec"];
-    for (field, value) in [("replicas", &spec["replicas"]), ("revisionHistoryLimit", &spec["revisionHistoryLimit"])] {
-        if value.as_i64().is_some_and(|number| number < 0) {
-            errors.push(FieldError::invalid(format!("spec.{field}"), value, "must be greater than or equal to 0"));
-        }
-    }
-    if spec["strategy"]["type"] == "Recreate" && !spec["strategy"]["rollingUpdate"].is_null() {
-        let detail = "may not be specified when strategy `type` is 'Recreate'";
-        errors.push(FieldError::forbidden("spec.strategy.rollingUpdate", detail));
-    }
-    let missing = spec["selector"].is_null();
-    if missing {
-        errors.push(FieldError::required("spec.selector", ""));
-    }
-    let selector = &spec["selector"]["matchLabels"];
-    if !missing && selector.is_null() && spec["selector"]["matchExpressions"].is_null() {
-        let detail = "empty selector is invalid for deployment";
-        errors.push(FieldError::invalid("spec.selector", &json!({}), detail));
-        return;
-    }
-    let labels = &spec["template"]["metadata"]["labels"];
-    if missing || selector.as_object().into_iter().flatten().any(|(key, value)| labels[key] != *value) {
-        let detail = "`selector` does not match template `labels`";
-        errors.push(FieldError::invalid("spec.template.metadata.labels", labels, detail));
-    }
-}
-
-fn validate_pod_spec(spec: &Value, path: &str, errors: &mut Vec<FieldError>) -> Result<(), Refusal> {
-    let containers = spec["containers"].as_array().cloned().unwrap_or_default();
-    if containers.is_empty() {
-        errors.push(FieldError::required(format!("{path}.containers"), ""));
-    }
-    for (at, container) in containers.iter().enumerate() {
-        let path = format!("{path}.containers[{at}]");
-        if container["image"].as_str().unwrap_or_default().is_empty() {
-            errors.push(FieldError::required(format!("{path}.image"), ""));
-        }
-        if !is_label(container["name"].as_str().unwrap_or_default()) {
-            return Err(Refusal::unsupported("the error for an invalid name of a container"));
-        }
-        if containers[..at].iter().any(|other| other["name"] == container["name"]) {
-            errors.push(FieldError::duplicate(format!("{path}.name"), &container["name"]));
-        }
-        for mount in container["volumeMounts"].as_array().into_iter().flatten() {
-            if !spec["volumes"].as_array().into_iter().flatten().any(|volume| volume["name"] == mount["name"]) {
-                return Err(Refusal::unsupported("the error for a mount without a volume"));
-            }
-        }
-        for port in container["ports"].as_array().into_iter().flatten() {
-            if !port["containerPort"].as_i64().is_some_and(|port| (1..65536).contains(&port)) {
-                return Err(Refusal::unsupported("the error for an invalid port of a container"));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn changed_pod(object: &Value, old: &Value) -> bool {
-    let fixed = |pod: &Value| {
-        let mut spec = pod["spec"].clone();
-        for container in spec["containers"].as_array_mut().into_iter().flatten() {
-            set(container, "image", Value::Null);
-        }
-        spec
-    };
-    fixed(object) != fixed(old)
-}
-
-fn validate_service(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) -> Result<(), Refusal> {
-    let spec = &object["spec"];
-    if spec["type"] != "ClusterIP" {
-        return Err(Refusal::unsupported("Services of a type other than ClusterIP"));
-    }
-    let headless = spec["clusterIP"] == "None";
-    let ports = spec["ports"].as_array().cloned().unwrap_or_default();
-    if ports.is_empty() && !headless {
-        errors.push(FieldError::required("spec.ports", ""));
-    }
-    for (at, port) in ports.iter().enumerate() {
-        if ports.len() > 1 && port["name"].is_null() {
-            errors.push(FieldError::required(format!("spec.ports[{at}].name"), ""));
-        }
-        if !port["port"].as_i64().is_some_and(|port| (1..65536).contains(&port)) {
-            return Err(Refusal::unsupported("the error for an invalid port of a Service"));
-        }
-        let same = |other: &&Value| {
-            other["name"] == port["name"] || (other["port"] == port["port"] && other["protocol"] == port["protocol"])
-        };
-        if ports[..at].iter().find(same).is_some() {
-            return Err(Refusal::unsupported("the error for two equal ports of a Service"));
-        }
-    }
-    if let Some(old) = old
-        && old["spec"]["clusterIP"] != spec["clusterIP"]
-    {
-        return Err(Refusal::unsupported("the error for a changed clusterIP of a Service"));
-    }
-    Ok(())
-}
-
-fn validate_lease(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
-    let spec = &object["spec"];
-    if spec["leaseDurationSeconds"].as_i64().is_some_and(|seconds| seconds <= 0) {
-        let value = &spec["leaseDurationSeconds"];
-        errors.push(FieldError::invalid("spec.leaseDurationSeconds", value, "must be greater than 0"));
-    }
-    if spec["leaseTransitions"].as_i64().is_some_and(|number| number < 0) {
-        let value = &spec["leaseTransitions"];
-        errors.push(FieldError::invalid("spec.leaseTransitions", value, "must be greater than or equal to 0"));
-    }
-    let _ = old;
+    let found = &namespace["status"]["phase"];
+    if found == phase { Vec::new() } else { vec![FieldError::invalid("status.Phase", found, detail)] }
 }
 
 /// True for a DNS label.

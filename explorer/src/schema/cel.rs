@@ -1,25 +1,37 @@
 //! CEL rules of CRDs: `x-kubernetes-validations`.
 
 use kube_cel::{CompiledSchema, ErrorKind, Validator, compile_schema};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::response::{FieldError, Refusal};
 
 /// The compiled rules of a schema.
 #[derive(Debug)]
-pub(crate) struct Rules(CompiledSchema);
+pub(crate) struct Rules {
+    compiled: CompiledSchema,
+    /// The texts of the rules with a `fieldPath`.
+    with_path: Vec<String>,
+}
 
 impl Rules {
     /// Compiles the rules of a schema, if it has any.
     pub(crate) fn compile(schema: &Value) -> Result<Option<Self>, Refusal> {
-        if !has_rules(schema)? {
+        let mut found = Vec::new();
+        collect(schema, false, &mut found)?;
+        if found.is_empty() {
             return Ok(None);
         }
         let compiled = compile_schema(schema);
-        if compiled.has_errors() {
+        if has_errors(&compiled) {
             return Err(Refusal::unsupported("CEL rules that do not compile"));
         }
-        Ok(Some(Self(compiled)))
+        let text = |rule: &&Map<String, Value>| rule.get("rule").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (with_path, others): (Vec<_>, Vec<_>) = found.iter().partition(|rule| rule.contains_key("fieldPath"));
+        let with_path: Vec<String> = with_path.iter().map(text).collect();
+        if others.iter().any(|rule| with_path.contains(&text(rule))) {
+            return Err(Refusal::unsupported("a CEL rule that stands with and without `fieldPath`"));
+        }
+        Ok(Some(Self { compiled, with_path }))
     }
 
     /// Collects the broken rules, unless an earlier error keeps the server from checking them.
@@ -42,21 +54,48 @@ impl Rules {
             errors.push(FieldError::invalid("<nil>", &Value::Null, detail));
             return Ok(());
         }
-        let Err(broken) = Validator::new().validate_compiled(&self.0, object, old) else { return Ok(()) };
-        for error in broken.into_vec() {
+        let Err(broken) = Validator::new().validate_compiled(&self.compiled, object, old) else { return Ok(()) };
+        let mut broken = broken.into_vec();
+        // The library visits fields in the order of a hash table.
+        broken.sort_by(|one, other| one.field_path.cmp(&other.field_path));
+        for error in broken {
             if error.kind != ErrorKind::ValidationFailure {
                 return Err(Refusal::unsupported(&format!("the CEL rule `{}`: {}", error.rule, error.message)));
             }
-            // The text has no value for an object.
-            if !at(object, &error.field_path).is_object() {
-                return Err(Refusal::unsupported("the error for a CEL rule of a value that is not an object"));
+            let path = error.field_path.trim_start_matches('.');
+            let is_elsewhere = self.with_path.contains(&error.rule);
+            let value = if is_elsewhere { Value::Null } else { at(object, path) };
+            if value.is_null() && !is_elsewhere {
+                // Rules do not apply to a null.
+                continue;
             }
-            let field = if error.field_path.is_empty() { "<nil>" } else { &error.field_path };
-            let message = format!("Invalid value: {}", error.message);
-            errors.push(FieldError { reason: "FieldValueInvalid", field: field.to_owned(), message });
+            let detail = match error.message.strip_prefix("failed rule: ") {
+                Some(rule) if rule == error.rule => format!("failed rule: {}", rule.trim()),
+                _ => error.message.trim().to_owned(),
+            };
+            if detail.is_empty() || (detail.contains('\n') && !detail.starts_with("failed rule: ")) {
+                return Err(Refusal::unsupported("a `messageExpression` whose result is empty or has several lines"));
+            }
+            let field = if path.is_empty() { "<nil>" } else { path };
+            errors.push(field_error(field, &value, &detail, error.reason.as_deref())?);
         }
         Ok(())
     }
+}
+
+/// The error of a broken rule. The text has no value for an object or a list.
+fn field_error(field: &str, value: &Value, detail: &str, reason: Option<&str>) -> Result<FieldError, Refusal> {
+    let is_scalar = !value.is_null() && !value.is_object() && !value.is_array();
+    let of = |reason: &'static str, message: String| FieldError { reason, field: field.to_owned(), message };
+    Ok(match reason.unwrap_or("FieldValueInvalid") {
+        "FieldValueInvalid" if is_scalar => FieldError::invalid(field, value, detail),
+        "FieldValueInvalid" => of("FieldValueInvalid", format!("Invalid value: {detail}")),
+        "FieldValueForbidden" => FieldError::forbidden(field, detail),
+        "FieldValueRequired" => FieldError::required(field, detail),
+        "FieldValueDuplicate" if is_scalar => FieldError::duplicate(field, value),
+        "FieldValueDuplicate" => of("FieldValueDuplicate", "Duplicate value".to_owned()),
+        other => return Err(Refusal::unsupported(&format!("the reason {other} of a CEL rule"))),
+    })
 }
 
 /// The value at a path such as `spec.parts[0]`.
@@ -69,30 +108,39 @@ fn at(object: &Value, path: &str) -> Value {
     found.clone()
 }
 
-/// Returns true if a schema has rules. Rules with more than a message are refused.
-fn has_rules(schema: &Value) -> Result<bool, Refusal> {
-    let mut found = false;
-    match schema {
-        Value::Object(map) => {
-            for (keyword, value) in map {
-                if keyword != "x-kubernetes-validations" {
-                    found |= has_rules(value)?;
-                    continue;
-                }
-                for rule in value.as_array().into_iter().flatten().filter_map(Value::as_object) {
-                    found = true;
-                    if let Some(option) = rule.keys().find(|option| !matches!(option.as_str(), "rule" | "message")) {
-                        return Err(Refusal::unsupported(&format!("`{option}` of a CEL rule")));
-                    }
-                }
-            }
+/// Returns true if a rule of the schema, or of one below it, does not compile.
+fn has_errors(schema: &CompiledSchema) -> bool {
+    schema.has_errors()
+        || schema.properties.values().any(has_errors)
+        || schema.items.as_deref().is_some_and(has_errors)
+        || schema.additional_properties.as_deref().is_some_and(has_errors)
+}
+
+/// Collects the rules of a schema, and refuses those that the library does not treat as kube-apiserver does.
+fn collect<'a>(schema: &'a Value, in_list: bool, found: &mut Vec<&'a Map<String, Value>>) -> Result<(), Refusal> {
+    for rule in schema["x-kubernetes-validations"].as_array().into_iter().flatten().filter_map(Value::as_object) {
+        let known = ["rule", "message", "messageExpression", "reason", "fieldPath"];
+        if let Some(option) = rule.keys().find(|option| !known.contains(&option.as_str())) {
+            return Err(Refusal::unsupported(&format!("`{option}` of a CEL rule")));
         }
-        Value::Array(values) => {
-            for value in values {
-                found |= has_rules(value)?;
-            }
+        if rule.get("fieldPath").and_then(Value::as_str).is_some_and(|path| path.contains('[')) {
+            return Err(Refusal::unsupported("a `fieldPath` with brackets"));
         }
-        _ => {}
+        // The library compares the items of two lists by their places.
+        if in_list && rule["rule"].as_str().is_some_and(|text| text.contains("oldSelf")) {
+            return Err(Refusal::unsupported("a CEL rule with `oldSelf` below a list"));
+        }
+        found.push(rule);
     }
-    Ok(found)
+    for property in schema["properties"].as_object().into_iter().flatten().map(|(_, property)| property) {
+        collect(property, in_list, found)?;
+    }
+    if !schema["items"].is_null() {
+        collect(&schema["items"], true, found)?;
+    }
+    let mut below = Vec::new();
+    if schema["additionalProperties"].is_object() {
+        collect(&schema["additionalProperties"], in_list, &mut below)?;
+    }
+    if below.is_empty() { Ok(()) } else { Err(Refusal::unsupported("CEL rules of the values of a map")) }
 }

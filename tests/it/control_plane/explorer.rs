@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::ControlPlane;
-use requests::{KINDS, Planned, gadget_crd, plan, widget_crd};
+use requests::{KINDS, Planned, crds, plan};
 use sides::{Answer, InMemory, Real, Side};
 
 mod children;
@@ -46,11 +46,6 @@ pub(crate) fn check_schemas(address: SocketAddr) {
         let stored = std::fs::read_to_string(file).unwrap();
         assert!(stored == packed, "the schemas have changed: run the test with SNAPSHOTS=overwrite");
     }
-}
-
-/// The CRDs of the comparison.
-fn crds() -> [Value; 2] {
-    [widget_crd(), gadget_crd()]
 }
 
 /// Runs sequences of requests on both servers until there were `requests`.

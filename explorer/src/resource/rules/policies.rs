@@ -1,8 +1,9 @@
-//! Validation of Ingresses, disruption budgets, autoscalers and roles.
+//! Validation of Ingresses, disruption budgets, autoscalers, roles and their bindings.
 
 use serde_json::{Value, json};
 
 use super::is_label;
+use crate::resource::Resource;
 use crate::response::{FieldError, Refusal};
 
 /// Validates an Ingress.
@@ -164,8 +165,8 @@ pub(super) fn validate_autoscaler(autoscaler: &Value, errors: &mut Vec<FieldErro
     Ok(())
 }
 
-/// Validates a Role.
-pub(super) fn validate_role(role: &Value, errors: &mut Vec<FieldError>) {
+/// Validates a Role or ClusterRole.
+pub(super) fn validate_role(resource: &Resource, role: &Value, errors: &mut Vec<FieldError>) -> Result<(), Refusal> {
     for (at, rule) in role["rules"].as_array().into_iter().flatten().enumerate() {
         let path = format!("rules[{at}]");
         let is_empty = |field: &str| rule[field].as_array().is_none_or(Vec::is_empty);
@@ -175,8 +176,10 @@ pub(super) fn validate_role(role: &Value, errors: &mut Vec<FieldError>) {
         if !is_empty("nonResourceURLs") {
             let path = format!("{path}.nonResourceURLs");
             let urls = &rule["nonResourceURLs"];
-            let detail = "namespaced rules cannot apply to non-resource URLs";
-            errors.push(FieldError::invalid(path.clone(), urls, detail));
+            if resource.namespaced {
+                let detail = "namespaced rules cannot apply to non-resource URLs";
+                errors.push(FieldError::invalid(path.clone(), urls, detail));
+            }
             if ["apiGroups", "resources", "resourceNames"].iter().any(|field| !is_empty(field)) {
                 let detail = "rules cannot apply to both regular resources and non-resource URLs";
                 errors.push(FieldError::invalid(path, urls, detail));
@@ -192,10 +195,21 @@ pub(super) fn validate_role(role: &Value, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::required(format!("{path}.resources"), detail));
         }
     }
+    let aggregation = &role["aggregationRule"];
+    let selectors = aggregation["clusterRoleSelectors"].as_array().cloned().unwrap_or_default();
+    if !aggregation.is_null() && selectors.is_empty() {
+        let detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        errors.push(FieldError::required("aggregationRule.clusterRoleSelectors", detail));
+    }
+    if selectors.iter().any(|selector| !selector["matchExpressions"].is_null()) {
+        return Err(Refusal::unsupported("selectors with expressions"));
+    }
+    Ok(())
 }
 
-/// Validates a RoleBinding.
+/// Validates a RoleBinding or ClusterRoleBinding.
 pub(super) fn validate_binding(
+    resource: &Resource,
     binding: &Value,
     old: Option<&Value>,
     errors: &mut Vec<FieldError>,
@@ -205,8 +219,9 @@ pub(super) fn validate_binding(
     if reference["apiGroup"] != group {
         errors.push(FieldError::unsupported("roleRef.apiGroup", &reference["apiGroup"], std::slice::from_ref(&group)));
     }
-    if reference["kind"] != "Role" && reference["kind"] != "ClusterRole" {
-        let kinds = ["Role".into(), "ClusterRole".into()];
+    let kinds: &[&str] = if resource.namespaced { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
+    if !kinds.iter().any(|kind| reference["kind"] == *kind) {
+        let kinds: Vec<Value> = kinds.iter().map(|kind| (*kind).into()).collect();
         errors.push(FieldError::unsupported("roleRef.kind", &reference["kind"], &kinds));
     }
     if reference["name"].as_str().unwrap_or_default().is_empty() {
@@ -217,6 +232,10 @@ pub(super) fn validate_binding(
         let name = subject["name"].as_str().unwrap_or_default();
         if name.is_empty() {
             errors.push(FieldError::required(format!("{path}.name"), ""));
+        }
+        let is_account = subject["kind"] == "ServiceAccount";
+        if is_account && !resource.namespaced && subject["namespace"].as_str().unwrap_or_default().is_empty() {
+            errors.push(FieldError::required(format!("{path}.namespace"), ""));
         }
         let expected = match subject["kind"].as_str() {
             Some("ServiceAccount") if name.is_empty() || super::is_subdomain(name) => "",

@@ -8,7 +8,7 @@ use crate::response::{FieldError, Refusal};
 
 const AT_LEAST_ZERO: &str = "must be greater than or equal to 0";
 
-/// Validates a ReplicaSet, StatefulSet or Job.
+/// Validates a ReplicaSet, StatefulSet, DaemonSet or Job.
 pub(super) fn validate(
     resource: &Resource,
     object: &Value,
@@ -17,19 +17,7 @@ pub(super) fn validate(
 ) -> Result<(), Refusal> {
     let spec = &object["spec"];
     let jobs = resource.plural == "jobs";
-    for field in ["replicas", "minReadySeconds", "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit"]
-    {
-        if spec[field].as_i64().is_some_and(|number| number < 0) {
-            errors.push(FieldError::invalid(format!("spec.{field}"), &spec[field], AT_LEAST_ZERO));
-        }
-    }
-    if spec["ttlSecondsAfterFinished"].as_i64().is_some_and(|number| number < 0) {
-        errors.push(FieldError::invalid(
-            "spec.ttlSecondsAfterFinished",
-            &spec["ttlSecondsAfterFinished"],
-            AT_LEAST_ZERO,
-        ));
-    }
+    at_least_zero(spec, "spec", errors);
     if jobs && old.is_some() && !errors.is_empty() {
         return Err(Refusal::unsupported("the errors for the changed numbers of a Job"));
     }
@@ -38,8 +26,10 @@ pub(super) fn validate(
     } else {
         validate_selector(resource, spec, errors)?;
     }
-    if resource.plural == "statefulsets" {
-        validate_stateful(spec, old, errors)?;
+    match resource.plural.as_str() {
+        "statefulsets" => validate_stateful(spec, old, errors)?,
+        "daemonsets" => validate_daemon(&spec["updateStrategy"], errors)?,
+        _ => {}
     }
     let template = &spec["template"]["spec"];
     validate_pod_spec(template, "spec.template.spec", errors)?;
@@ -49,22 +39,48 @@ pub(super) fn validate(
     }
     if let Some(old) = old
         && !jobs
-        && resource.plural == "replicasets"
+        && resource.plural != "statefulsets"
         && old["spec"]["selector"] != spec["selector"]
     {
-        return Err(Refusal::unsupported("the error for a changed selector of a ReplicaSet"));
+        errors.push(FieldError::invalid("spec.selector", &spec["selector"], "field is immutable"));
     }
     Ok(())
+}
+
+/// Collects the errors of negative numbers in the spec of a workload.
+pub(super) fn at_least_zero(spec: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    const FIELDS: [&str; 8] = [
+        "replicas",
+        "minReadySeconds",
+        "revisionHistoryLimit",
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+    ];
+    for field in FIELDS {
+        if spec[field].as_i64().is_some_and(|number| number < 0) {
+            errors.push(FieldError::invalid(format!("{path}.{field}"), &spec[field], AT_LEAST_ZERO));
+        }
+    }
 }
 
 fn validate_selector(resource: &Resource, spec: &Value, errors: &mut Vec<FieldError>) -> Result<(), Refusal> {
     if !spec["selector"]["matchExpressions"].is_null() {
         return Err(Refusal::unsupported("selectors with expressions"));
     }
+    let daemons = resource.plural == "daemonsets";
     if spec["selector"].is_null() {
-        errors.push(FieldError::required("spec.selector", ""));
+        if !daemons {
+            errors.push(FieldError::required("spec.selector", ""));
+        }
     } else if spec["selector"]["matchLabels"].is_null() {
-        let name = if resource.plural == "statefulsets" { "statefulset" } else { "deployment" };
+        let name = match resource.plural.as_str() {
+            "statefulsets" => "statefulset",
+            "daemonsets" => "daemonset",
+            _ => "deployment",
+        };
         let detail = format!("empty selector is invalid for {name}");
         errors.push(FieldError::invalid("spec.selector", &json!({}), &detail));
         return Ok(());
@@ -74,6 +90,37 @@ fn validate_selector(resource: &Resource, spec: &Value, errors: &mut Vec<FieldEr
     if spec["selector"].is_null() || selected.any(|(key, value)| labels[key] != *value) {
         let detail = "`selector` does not match template `labels`";
         errors.push(FieldError::invalid("spec.template.metadata.labels", labels, detail));
+    }
+    Ok(())
+}
+
+fn validate_daemon(strategy: &Value, errors: &mut Vec<FieldError>) -> Result<(), Refusal> {
+    let update = &strategy["rollingUpdate"];
+    match strategy["type"].as_str() {
+        Some("OnDelete") => return Ok(()),
+        Some("RollingUpdate") if update.is_object() => {}
+        _ => return Err(Refusal::unsupported("the error for an unknown updateStrategy of a DaemonSet")),
+    }
+    let amount = |field: &str| match &update[field] {
+        Value::Number(number) => number.as_i64().filter(|number| *number >= 0),
+        Value::String(text) => {
+            let percent = text.strip_suffix('%').and_then(|text| text.parse().ok());
+            percent.filter(|percent| (0..=100).contains(percent))
+        }
+        _ => None,
+    };
+    match (amount("maxUnavailable"), amount("maxSurge")) {
+        (Some(0), Some(0)) => {
+            let detail = "cannot be 0 when maxSurge is 0";
+            errors.push(FieldError::required("spec.updateStrategy.rollingUpdate.maxUnavailable", detail));
+        }
+        (Some(0), Some(_)) | (Some(_), Some(0)) => {}
+        (Some(_), Some(_)) => {
+            let detail = "may not be set when maxUnavailable is non-zero";
+            let path = "spec.updateStrategy.rollingUpdate.maxSurge";
+            errors.push(FieldError::invalid(path, &update["maxSurge"], detail));
+        }
+        _ => return Err(Refusal::unsupported("the error for an invalid amount in the updateStrategy of a DaemonSet")),
     }
     Ok(())
 }

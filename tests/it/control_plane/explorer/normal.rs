@@ -69,8 +69,10 @@ impl Normal {
                 assert_eq!(rest.len(), 5);
                 out.push_str("kube-api-access");
             } else if word.starts_with("explorer-") {
-                out.push_str("namespace");
-            } else if out.ends_with("in record (") {
+                // After the numbers of the process and of the run comes the name of an object without a namespace.
+                let rest = word.splitn(4, '-').nth(3);
+                out.push_str(&rest.map_or("namespace".to_owned(), |rest| format!("namespace-{rest}")));
+            } else if out.ends_with("in record (") || out.ends_with("ResourceVersion in object meta: ") {
                 out.push_str("version");
             } else {
                 out.push_str(word);

@@ -5,9 +5,16 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use crate::random::Random;
+use content::{change, new, status};
+pub(super) use custom::crds;
+
+mod content;
+mod custom;
+mod network;
+mod workloads;
 
 /// The kinds of the comparison, by their plural names.
-pub(super) const KINDS: [&str; 17] = [
+pub(super) const KINDS: [&str; 23] = [
     "configmaps",
     "secrets",
     "services",
@@ -25,6 +32,12 @@ pub(super) const KINDS: [&str; 17] = [
     "poddisruptionbudgets",
     "roles",
     "rolebindings",
+    "daemonsets",
+    "cronjobs",
+    "networkpolicies",
+    "clusterroles",
+    "clusterrolebindings",
+    "namespaces",
 ];
 
 const NAMES: [&str; 3] = ["a", "b", "c.d"];
@@ -101,18 +114,23 @@ fn fill(value: &mut Value, known: &Value, namespace: &str) {
         Value::String(text) => match text.as_str() {
             "VERSION" => *value = known["metadata"]["resourceVersion"].clone(),
             "UID" => *value = known["metadata"]["uid"].clone(),
-            "NAMESPACE" => *text = namespace.to_owned(),
-            _ => {}
+            _ => *text = text.replace("NAMESPACE", namespace),
         },
         _ => {}
     }
+}
+
+/// True for a kind without namespaces. The names of its objects start with the namespace of their sequence.
+pub(super) fn is_global(kind: &str) -> bool {
+    matches!(kind, "clusterroles" | "clusterrolebindings" | "namespaces")
 }
 
 /// The path of a collection in the namespace of a sequence.
 pub(super) fn path_of(kind: &str) -> String {
     let api_version = identity(kind).0;
     let root = if api_version == "v1" { "api" } else { "apis" };
-    format!("/{root}/{api_version}/namespaces/NAMESPACE/{kind}")
+    let namespace = if is_global(kind) { "" } else { "namespaces/NAMESPACE/" };
+    format!("/{root}/{api_version}/{namespace}{kind}")
 }
 
 fn identity(kind: &str) -> (&'static str, &'static str) {
@@ -133,6 +151,12 @@ fn identity(kind: &str) -> (&'static str, &'static str) {
         "poddisruptionbudgets" => ("policy/v1", "PodDisruptionBudget"),
         "roles" => ("rbac.authorization.k8s.io/v1", "Role"),
         "rolebindings" => ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+        "daemonsets" => ("apps/v1", "DaemonSet"),
+        "cronjobs" => ("batch/v1", "CronJob"),
+        "networkpolicies" => ("networking.k8s.io/v1", "NetworkPolicy"),
+        "namespaces" => ("v1", "Namespace"),
+        "clusterroles" => ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+        "clusterrolebindings" => ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
         _ => ("explorer.example.com/v1", "Widget"),
     }
 }
@@ -171,7 +195,9 @@ fn in_version(random: &mut Random, mut request: Planned) -> Planned {
 
 fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
     let kind = random.pick(&kinds);
-    let name = if kind == "services" { random.pick(&["a", "b"]) } else { random.pick(&NAMES) };
+    let name = if matches!(kind, "services" | "namespaces") { random.pick(&["a", "b"]) } else { random.pick(&NAMES) };
+    let prefix = if is_global(kind) { "NAMESPACE-" } else { "" };
+    let name = format!("{prefix}{name}");
     let collection = path_of(kind);
     let object = format!("{collection}/{name}");
     let agent = random.pick(&AGENTS).to_owned();
@@ -184,17 +210,36 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
         of: Some(object.clone()),
         body,
     };
-    let has_status = !matches!(kind, "configmaps" | "secrets" | "leases" | "roles" | "rolebindings");
+    let has_status = !matches!(
+        kind,
+        "configmaps"
+            | "secrets"
+            | "leases"
+            | "roles"
+            | "rolebindings"
+            | "networkpolicies"
+            | "clusterroles"
+            | "clusterrolebindings"
+    );
     let has_scale = matches!(kind, "gadgets" | "deployments" | "replicasets" | "statefulsets");
+    if kind == "namespaces" && random.percent(20) {
+        return inside(random, &of, &object);
+    }
     match random.below(100) {
         0..30 => {
             let mut body = new(random, kind);
             body["metadata"]["name"] =
                 if random.percent(4) { random.pick(&["A", "-", ""]).into() } else { name.into() };
+            if is_global(kind) && matches!(body["metadata"]["name"].as_str(), Some("A" | "-")) {
+                body["metadata"]["name"] = "NAMESPACE-A".into();
+            }
             if random.percent(3) {
                 body["metadata"]["namespace"] = random.pick(&["other", "NAMESPACE"]).into();
             }
-            let manager = random.pick(&["", "", "", "?fieldManager=named", "?dryRun=All"]);
+            let manager = random.pick(&["", "", "", "?fieldManager=named", "?dryRun=All", STRICT]);
+            if manager == STRICT {
+                add_unknown(random, &mut body);
+            }
             of("POST", format!("{collection}{manager}"), "application/json", body)
         }
         30..50 => {
@@ -211,8 +256,11 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             if kind == "gadgets" {
                 change["apiVersion"] = identity(kind).0.into();
             }
-            let dry_run = if random.percent(10) { "?dryRun=All" } else { "" };
-            of("PUT", format!("{object}{dry_run}"), "application/json", change)
+            let option = random.pick(&["", "", "", "", "", "", "?dryRun=All", STRICT]);
+            if option == STRICT {
+                add_unknown(random, &mut change);
+            }
+            of("PUT", format!("{object}{option}"), "application/json", change)
         }
         50..58 => {
             let mut config = if random.percent(85) { new(random, kind) } else { json!({}) };
@@ -292,28 +340,62 @@ fn request(random: &mut Random, kinds: [&str; 2]) -> Planned {
             if random.percent(10) {
                 body["gracePeriodSeconds"] = random.pick(&[0, 5]).into();
             }
+            if random.percent(10) {
+                body["dryRun"] = random.pick(&[&["All"][..], &[]]).into();
+            }
             let body = if random.percent(40) { Value::Null } else { body };
-            of("DELETE", object.clone(), if body.is_null() { "" } else { "application/json" }, body)
+            let dry_run = if random.percent(10) { "?dryRun=All" } else { "" };
+            of("DELETE", format!("{object}{dry_run}"), if body.is_null() { "" } else { "application/json" }, body)
         }
         92..94 => of("GET", object.clone(), "", Value::Null),
         94..99 => {
-            let query = random.pick(&[
-                "",
-                "?labelSelector=color%3Dred",
-                "?labelSelector=color",
-                "?labelSelector=color!=red",
-                "?labelSelector=!color",
-                "?labelSelector=color+in+(red,blue)",
-                "?fieldSelector=metadata.name%3Da",
-                "?limit=1",
-                "?limit=2",
-                "?limit=1&labelSelector=color",
-                "?limit=1&continue=CONTINUE",
-            ]);
+            let pages = if is_global(kind) { 7 } else { 11 };
+            let query = random.pick(
+                &[
+                    "",
+                    "?labelSelector=color%3Dred",
+                    "?labelSelector=color",
+                    "?labelSelector=color!=red",
+                    "?labelSelector=!color",
+                    "?labelSelector=color+in+(red,blue)",
+                    "?fieldSelector=metadata.name%3Da",
+                    "?limit=1",
+                    "?limit=2",
+                    "?limit=1&labelSelector=color",
+                    "?limit=1&continue=CONTINUE",
+                ][..pages],
+            );
             of("GET", format!("{collection}{}", query.replace('+', "%20")), "", Value::Null)
         }
         _ => of("DELETE", format!("{collection}?labelSelector=color%3Dred"), "", Value::Null),
     }
+}
+
+/// Asks the server to refuse unknown fields.
+const STRICT: &str = "?fieldValidation=Strict";
+
+/// Adds fields that no schema has, or none.
+fn add_unknown(random: &mut Random, object: &mut Value) {
+    if random.percent(30) {
+        object["unknown"] = 1.into();
+    }
+    if random.percent(30) && object["spec"].is_object() {
+        object["spec"]["another"] = json!({ "x": 1 });
+    }
+    if random.percent(20) {
+        object["metadata"]["third"] = "x".into();
+    }
+}
+
+/// A request to the content of a namespace, or to its subresource `finalize`.
+fn inside(random: &mut Random, of: &impl Fn(&str, String, &str, Value) -> Planned, object: &str) -> Planned {
+    if random.percent(50) {
+        let map = json!({ "metadata": { "name": random.pick(&["a", "b"]) } });
+        return of("POST", format!("{object}/configmaps"), "application/json", map);
+    }
+    let finalizers = one(random, &[json!([]), json!(null), json!([]), json!(["kubernetes", "example.com/one"])]);
+    let change = json!({ "spec": { "finalizers": finalizers } });
+    of("PUT", format!("{object}/finalize"), "application/json", change)
 }
 
 /// A request to the subresource `scale`.
@@ -332,533 +414,4 @@ fn scale(random: &mut Random, of: &impl Fn(&str, String, &str, Value) -> Planned
         }
         _ => of("PATCH", path, "application/merge-patch+json", change),
     }
-}
-
-fn metadata(random: &mut Random) -> Value {
-    let mut metadata = json!({});
-    if random.percent(50) {
-        metadata["labels"] = json!({ "color": random.pick(&["red", "blue", "green"]) });
-    }
-    if random.percent(20) {
-        metadata["labels"]["size"] = random.pick(&["1", "2", "", "large"]).into();
-    }
-    if random.percent(30) {
-        metadata["annotations"] = json!({ "note": random.pick(&["x", "y", ""]) });
-    }
-    if random.percent(20) {
-        metadata["finalizers"] = random
-            .pick(&[&["example.com/one"][..], &["example.com/one", "example.com/two"], &["example.com/two"], &[]])
-            .into();
-    }
-    if random.percent(10) {
-        metadata["ownerReferences"] = json!([{
-            "apiVersion": "v1", "kind": "ConfigMap", "name": random.pick(&["a", "b"]),
-            "uid": "11111111-0000-4000-8000-00000000000a", "controller": random.percent(50),
-        }]);
-    }
-    if random.percent(4) {
-        metadata["labels"]["-bad"] = "x".into();
-    }
-    metadata
-}
-
-/// A new object of a kind.
-fn new(random: &mut Random, kind: &str) -> Value {
-    let (api_version, name) = identity(kind);
-    let mut object = json!({ "apiVersion": api_version, "kind": name, "metadata": metadata(random) });
-    merge(&mut object, &content(random, kind, false));
-    object
-}
-
-/// The changes of an update or a patch.
-fn change(random: &mut Random, kind: &str) -> Value {
-    let mut change = json!({});
-    if random.percent(60) {
-        change["metadata"] = metadata(random);
-        if random.percent(20) {
-            change["metadata"]["finalizers"] = Value::Null;
-        }
-        if random.percent(10) {
-            change["metadata"]["labels"] = Value::Null;
-        }
-    }
-    if random.percent(70) {
-        merge(&mut change, &content(random, kind, true));
-    }
-    change
-}
-
-fn status(random: &mut Random, kind: &str) -> Value {
-    let condition = json!({
-        "type": random.pick(&["Ready", "Available"]), "status": random.pick(&["True", "False"]),
-        "reason": "Because", "message": random.pick(&["", "one"]), "lastTransitionTime": "2020-01-01T00:00:00Z",
-    });
-    match kind {
-        "widgets" => json!({ "status": { "ready": random.below(3), "conditions": [condition] } }),
-        "replicasets" | "statefulsets" => json!({
-            "status": { "replicas": 2, "readyReplicas": random.below(3), "observedGeneration": random.below(3) },
-        }),
-        "jobs" => json!({ "status": { "active": random.below(3), "ready": random.below(2) } }),
-        "persistentvolumeclaims" => json!({ "status": {
-            "phase": random.pick(&["Pending", "Bound"]), "accessModes": ["ReadWriteOnce"], "capacity": { "storage": "1Gi" },
-        } }),
-        "poddisruptionbudgets" => json!({ "status": { "currentHealthy": random.below(3), "expectedPods": 2 } }),
-        "horizontalpodautoscalers" => {
-            json!({ "status": { "currentReplicas": random.below(3), "desiredReplicas": random.below(3) } })
-        }
-        "gadgets" => {
-            json!({ "status": { "replicas": random.below(3), "selector": random.pick(&["app=x", ""]), "old": true } })
-        }
-        "deployments" => json!({ "status": { "observedGeneration": random.below(3), "replicas": random.below(3) } }),
-        "pods" => {
-            json!({ "status": { "phase": random.pick(&["Pending", "Running", "Succeeded"]), "podIP": "10.0.0.1" } })
-        }
-        _ => json!({ "status": { "loadBalancer": {} } }),
-    }
-}
-
-fn pod_spec(random: &mut Random) -> Value {
-    let mut container =
-        json!({ "name": "main", "image": random.pick(&["nginx", "nginx:1", "a.b:5000/c", "a/b:latest"]) });
-    if random.percent(30) {
-        container["ports"] = json!([{ "containerPort": random.pick(&[80, 8080]) }]);
-    }
-    if random.percent(30) {
-        container["env"] = json!([{ "name": "A", "value": random.pick(&["1", "2", ""]) }, { "name": "B" }]);
-    }
-    if random.percent(20) {
-        container["resources"] = json!({ "limits": { "memory": random.pick(&["64Mi", "1Gi"]) } });
-    }
-    if random.percent(20) {
-        container["readinessProbe"] = json!({ "httpGet": { "port": 80 } });
-    }
-    if random.percent(20) {
-        container["args"] = json!(["-v"]);
-    }
-    let mut spec = json!({ "containers": [container] });
-    if random.percent(20) {
-        spec["volumes"] = json!([{ "name": "v", "configMap": { "name": "a" } }, { "name": "e", "emptyDir": {} }]);
-        spec["containers"][0]["volumeMounts"] = json!([{ "name": "v", "mountPath": "/v" }]);
-    }
-    if random.percent(20) {
-        spec["terminationGracePeriodSeconds"] = random.pick(&[0, 10]).into();
-    }
-    spec
-}
-
-/// The fields of a kind beside its metadata; for an update, only those that may change.
-fn content(random: &mut Random, kind: &str, update: bool) -> Value {
-    match kind {
-        "configmaps" => {
-            let mut object = json!({ "data": { "x": random.pick(&["1", "2", ""]) } });
-            if random.percent(30) {
-                object["data"]["y.z"] = one(random, &[json!("1"), json!(null)]);
-            }
-            if random.percent(5) {
-                object["data"]["not a key"] = "1".into();
-            }
-            if random.percent(5) {
-                object["immutable"] = random.percent(70).into();
-            }
-            if random.percent(10) {
-                object["data"] = Value::Null;
-            }
-            object
-        }
-        "secrets" => match random.below(3) {
-            0 => json!({ "data": { "x": random.pick(&["YQ==", "YWI=", "YWJj"]) } }),
-            1 => json!({ "stringData": { "y": random.pick(&["a", "ab", "abc", ""]) } }),
-            _ => json!({ "data": { "x": "" } }),
-        },
-        "services" => {
-            let mut object = json!({ "spec": { "selector": { "app": random.pick(&["a", "b"]) } } });
-            if !update || random.percent(50) {
-                object["spec"]["ports"] = one(
-                    random,
-                    &[
-                        json!([{ "port": 80 }]),
-                        json!([{ "port": 80, "name": "a" }, { "port": 81, "name": "b", "targetPort": "x" }]),
-                        json!([{ "port": 53, "protocol": "UDP", "targetPort": 5353 }]),
-                    ],
-                );
-            }
-            if !update && random.percent(20) {
-                object["spec"]["clusterIP"] = "None".into();
-            }
-            object
-        }
-        "pods" if update => json!({}),
-        "pods" => {
-            let mut object = json!({ "spec": pod_spec(random) });
-            if random.percent(20) {
-                object["spec"]["nodeName"] = "node".into();
-            }
-            if random.percent(20) {
-                object["spec"]["restartPolicy"] = "Never".into();
-            }
-            if random.percent(5) {
-                object["spec"]["serviceAccountName"] = "missing".into();
-            }
-            object
-        }
-        "deployments" => {
-            let mut object = json!({ "spec": { "replicas": random.pick(&[0, 1, 3]) } });
-            if random.percent(3) {
-                object["spec"]["replicas"] = (-1).into();
-            }
-            if !update || random.percent(40) {
-                object["spec"]["selector"] = json!({ "matchLabels": { "app": "x" } });
-                object["spec"]["template"] =
-                    json!({ "metadata": { "labels": { "app": "x" } }, "spec": pod_spec(random) });
-            }
-            if random.percent(10) {
-                object["spec"]["strategy"] = json!({ "type": "Recreate", "rollingUpdate": null });
-            }
-            object
-        }
-        "leases" => {
-            let mut object = json!({ "spec": { "holderIdentity": random.pick(&["one", "two", ""]) } });
-            if random.percent(50) {
-                object["spec"]["leaseDurationSeconds"] = random.pick(&[15, 30, 0]).into();
-            }
-            if random.percent(30) {
-                object["spec"]["renewTime"] = "2020-01-01T00:00:00.000000Z".into();
-                object["spec"]["leaseTransitions"] = random.pick(&[0, 1]).into();
-            }
-            object
-        }
-        "gadgets" => gadget(random),
-        "replicasets" | "statefulsets" | "jobs" => workload(random, kind, update),
-        "persistentvolumeclaims" if update => json!({}),
-        "persistentvolumeclaims" => {
-            let mut object = json!({ "spec": {
-                "accessModes": one(random, &[json!(["ReadWriteOnce"]), json!(["ReadWriteOnce", "ReadOnlyMany"]), json!([])]),
-                "resources": { "requests": { "storage": random.pick(&["1Gi", "500Mi"]) } },
-            } });
-            if random.percent(30) {
-                object["spec"]["storageClassName"] = random.pick(&["fast", ""]).into();
-            }
-            if random.percent(10) {
-                object["spec"]["resources"] = json!({});
-            }
-            object
-        }
-        "ingresses" => ingress(random),
-        "poddisruptionbudgets" => {
-            let mut object = json!({ "spec": { "selector": { "matchLabels": { "app": random.pick(&["x", "y"]) } } } });
-            let field = random.pick(&["minAvailable", "maxUnavailable"]);
-            object["spec"][field] = one(random, &[json!(1), json!(0), json!("50%"), json!(-1), json!(null)]);
-            object
-        }
-        "horizontalpodautoscalers" => {
-            let mut object = json!({ "spec": {
-                "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": random.pick(&["a", "b"]) },
-                "maxReplicas": random.pick(&[3, 5, 0, -1]),
-            } });
-            if random.percent(40) {
-                object["spec"]["minReplicas"] = random.pick(&[1, 4, 0]).into();
-            }
-            if random.percent(30) {
-                let target = json!({ "type": "Utilization", "averageUtilization": random.pick(&[50, 70]) });
-                object["spec"]["metrics"] = json!([{ "type": "Resource", "resource": { "name": random.pick(&["cpu", "memory"]), "target": target } }]);
-            }
-            object
-        }
-        "roles" => {
-            let rule =
-                json!({ "apiGroups": [random.pick(&["", "apps"])], "resources": ["pods"], "verbs": ["get", "list"] });
-            json!({ "rules": one(random, &[
-                json!([rule]), json!([rule, { "verbs": ["get"] }]), json!([]), json!(null),
-                json!([{ "nonResourceURLs": ["/x"], "verbs": [] }]),
-            ]) })
-        }
-        "rolebindings" => {
-            let mut object = json!({ "subjects": one(random, &[
-                json!([{ "kind": "ServiceAccount", "name": "default", "namespace": "NAMESPACE" }]),
-                json!([{ "kind": "User", "name": "ada" }, { "kind": "Group", "name": "" }]),
-                json!([]),
-            ]) });
-            if !update || random.percent(20) {
-                object["roleRef"] = json!({
-                    "apiGroup": "rbac.authorization.k8s.io", "kind": random.pick(&["Role", "ClusterRole", "Role", "Rule"]),
-                    "name": random.pick(&["a", "b"]),
-                });
-            }
-            object
-        }
-        _ => widget(random),
-    }
-}
-
-fn workload(random: &mut Random, kind: &str, update: bool) -> Value {
-    let template = |random: &mut Random| json!({ "metadata": { "labels": { "app": "x" } }, "spec": pod_spec(random) });
-    if kind == "jobs" {
-        let mut object = json!({ "spec": { "backoffLimit": random.pick(&[0, 3, 6]) } });
-        if random.percent(20) {
-            object["spec"]["suspend"] = random.percent(50).into();
-            object["spec"]["parallelism"] = random.pick(&[0, 2, -1]).into();
-        }
-        if !update {
-            object["spec"]["template"] = template(random);
-            object["spec"]["template"]["spec"]["restartPolicy"] =
-                random.pick(&["Never", "OnFailure", "Never", "Always"]).into();
-        }
-        return object;
-    }
-    let mut object = json!({ "spec": { "replicas": random.pick(&[0, 1, 3]) } });
-    if random.percent(5) {
-        object["spec"]["replicas"] = (-1).into();
-    }
-    if !update || random.percent(40) {
-        object["spec"]["selector"] = json!({ "matchLabels": { "app": "x" } });
-        object["spec"]["template"] = template(random);
-        if !update && random.percent(5) {
-            object["spec"]["template"]["metadata"]["labels"]["app"] = "y".into();
-        }
-    }
-    if kind == "statefulsets" {
-        if !update || random.percent(10) {
-            object["spec"]["serviceName"] = random.pick(&["a", "b"]).into();
-        }
-        if !update && random.percent(30) {
-            object["spec"]["volumeClaimTemplates"] = json!([{
-                "metadata": { "name": "data" },
-                "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } },
-            }]);
-        }
-        if random.percent(20) {
-            object["spec"]["updateStrategy"] = one(
-                random,
-                &[json!({ "type": "OnDelete", "rollingUpdate": null }), json!({ "type": "RollingUpdate" })],
-            );
-        }
-    }
-    object
-}
-
-fn ingress(random: &mut Random) -> Value {
-    let service = one(
-        random,
-        &[
-            json!({ "name": "web", "port": { "number": 80 } }),
-            json!({ "name": "web", "port": { "name": "http" } }),
-            json!({ "name": "web" }),
-        ],
-    );
-    let path = json!({
-        "path": random.pick(&["/", "/shop", "shop"]), "pathType": random.pick(&["Prefix", "Exact", "ImplementationSpecific"]),
-        "backend": { "service": service },
-    });
-    let mut object = json!({ "spec": {} });
-    if random.percent(80) {
-        object["spec"]["rules"] =
-            json!([{ "host": random.pick(&["a.example.com", "b.example.com", ""]), "http": { "paths": [path] } }]);
-    }
-    if random.percent(20) {
-        object["spec"]["defaultBackend"] = json!({ "service": service });
-    }
-    if random.percent(20) {
-        object["spec"]["ingressClassName"] = "nginx".into();
-    }
-    if random.percent(20) {
-        object["spec"]["tls"] = json!([{ "secretName": "a" }]);
-    }
-    object
-}
-
-fn widget(random: &mut Random) -> Value {
-    let mut spec = json!({});
-    if random.percent(60) {
-        spec["size"] = one(random, &[json!(1), json!(3), json!(3), json!(0), json!(11), json!("3"), json!(null)]);
-    }
-    if random.percent(40) {
-        spec["mode"] = random.pick(&["fast", "slow", "fast", "other"]).into();
-    }
-    if random.percent(30) {
-        spec["name"] = random.pick(&["abc", "a", "toolongtext", "ABC"]).into();
-    }
-    if random.percent(30) {
-        spec["parts"] = one(
-            random,
-            &[
-                json!([{ "name": "a", "value": 1 }]),
-                json!([{ "name": "b" }, { "name": "a", "value": 2 }]),
-                json!([{ "name": "a" }, { "name": "a" }]),
-                json!([]),
-                json!([{ "value": 3 }]),
-            ],
-        );
-    }
-    if random.percent(30) {
-        spec["tags"] = one(random, &[json!(["x"]), json!(["y", "x"]), json!(["x", "x"]), json!([])]);
-    }
-    if random.percent(30) {
-        spec["words"] = one(random, &[json!(["x"]), json!(["y", "x"]), json!([1])]);
-    }
-    if random.percent(30) {
-        spec["map"] = one(random, &[json!({ "k": 1 }), json!({ "l": 2 }), json!({}), json!({ "k": null })]);
-    }
-    if random.percent(30) {
-        spec["free"] = one(random, &[json!({ "a": { "b": 1 } }), json!({ "c": [1, { "d": 2 }] }), json!({})]);
-    }
-    if random.percent(30) {
-        spec["atomic"] = one(random, &[json!({ "a": "1" }), json!({ "a": "1", "b": "2" }), json!({})]);
-    }
-    if random.percent(20) {
-        spec["port"] = one(random, &[json!(80), json!("http"), json!(1.5), json!(true)]);
-    }
-    if random.percent(20) {
-        spec["unknown"] = json!({ "x": 1 });
-    }
-    if random.percent(15) {
-        spec["nothing"] = Value::Null;
-    }
-    if random.percent(20) {
-        spec["nested"] = one(random, &[json!({}), json!({ "on": true }), json!({ "level": 2 })]);
-    }
-    let mut object = json!({ "spec": spec });
-    if random.percent(20) {
-        object["status"] = json!({ "ready": 1 });
-    }
-    object
-}
-
-fn gadget(random: &mut Random) -> Value {
-    let mut spec = json!({});
-    if random.percent(60) {
-        spec["replicas"] = one(random, &[json!(1), json!(3), json!(0), json!(null)]);
-    }
-    for (field, values) in [
-        ("size", [json!(1), json!(3)]),
-        ("old", [json!("x"), json!("y")]),
-        ("new", [json!("x"), json!("y")]),
-        ("tags", [json!(["x"]), json!(["y", "x"])]),
-    ] {
-        if random.percent(30) {
-            spec[field] = one(random, &values);
-        }
-    }
-    if random.percent(30) {
-        spec["parts"] = one(
-            random,
-            &[json!([{ "name": "a", "old": 1 }]), json!([{ "name": "b" }, { "name": "a", "new": 2 }]), json!([])],
-        );
-    }
-    json!({ "spec": spec })
-}
-
-/// A CRD with several versions and the subresource `scale`.
-pub(super) fn gadget_crd() -> Value {
-    let version = |name: &str, own: &str, size: u64| {
-        let spec = json!({
-            "type": "object",
-            "properties": {
-                "replicas": { "type": "integer", "minimum": 0 },
-                "size": { "type": "integer", "default": size },
-                own: { "type": "string" },
-                "tags": { "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "string" } },
-                "parts": {
-                    "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
-                    "items": {
-                        "type": "object", "required": ["name"],
-                        "properties": { "name": { "type": "string" }, own: { "type": "integer" } },
-                    },
-                },
-            },
-        });
-        let status = json!({
-            "type": "object",
-            "properties": { "replicas": { "type": "integer" }, "selector": { "type": "string" }, own: { "type": "boolean" } },
-        });
-        json!({
-            "name": name, "served": name != "v1alpha1", "storage": name == "v1",
-            "subresources": {
-                "status": {},
-                "scale": {
-                    "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas",
-                    "labelSelectorPath": ".status.selector",
-                },
-            },
-            "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec, "status": status } } },
-        })
-    };
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": { "name": "gadgets.explorer.example.com" },
-        "spec": {
-            "group": "explorer.example.com",
-            "names": { "plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList" },
-            "scope": "Namespaced",
-            "versions": [version("v1beta1", "old", 5), version("v1", "new", 2), version("v1alpha1", "old", 1)],
-        },
-    })
-}
-
-/// The CRD of the comparison with one version.
-pub(super) fn widget_crd() -> Value {
-    let spec = json!({
-        "type": "object",
-        "x-kubernetes-validations": [
-            { "rule": "!has(self.mode) || self.mode != 'slow' || self.size < 3", "message": "slow widgets are small" },
-            { "rule": "!has(oldSelf.name) || has(self.name)" },
-        ],
-        "properties": {
-            "size": { "type": "integer", "format": "int32", "minimum": 1, "maximum": 10, "default": 2 },
-            "mode": { "type": "string", "enum": ["fast", "slow"] },
-            "name": { "type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$" },
-            "parts": {
-                "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "maxItems": 3,
-                "items": {
-                    "type": "object", "required": ["name"],
-                    "properties": { "name": { "type": "string" }, "value": { "type": "integer", "default": 7 } },
-                },
-            },
-            "tags": { "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "string" } },
-            "words": { "type": "array", "items": { "type": "string" } },
-            "map": { "type": "object", "additionalProperties": { "type": "integer" } },
-            "free": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
-            "atomic": {
-                "type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": { "type": "string" },
-            },
-            "port": { "x-kubernetes-int-or-string": true },
-            "nothing": { "type": "string", "nullable": true },
-            "nested": {
-                "type": "object",
-                "properties": { "on": { "type": "boolean", "default": false }, "level": { "type": "number" } },
-            },
-        },
-    });
-    let status = json!({
-        "type": "object",
-        "properties": {
-            "ready": { "type": "integer" },
-            "conditions": {
-                "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
-                "items": {
-                    "type": "object", "required": ["type", "status"],
-                    "properties": {
-                        "type": { "type": "string" }, "status": { "type": "string" }, "reason": { "type": "string" },
-                        "message": { "type": "string" }, "lastTransitionTime": { "type": "string" },
-                    },
-                },
-            },
-        },
-    });
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": { "name": "widgets.explorer.example.com" },
-        "spec": {
-            "group": "explorer.example.com",
-            "names": { "plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList" },
-            "scope": "Namespaced",
-            "versions": [{
-                "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
-                "schema": { "openAPIV3Schema": {
-                    "type": "object", "required": ["spec"], "properties": { "spec": spec, "status": status },
-                } },
-            }],
-        },
-    })
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::requests::{Planned, path_of};
+use super::requests::{KINDS, Planned, crds, is_global, path_of};
 use crate::wait;
 
 /// An answer of a server.
@@ -45,14 +45,20 @@ pub(super) trait Side {
             let list = self.seen().get(&place(&collection)).cloned().unwrap_or_default();
             path = path.replace("CONTINUE", list["metadata"]["continue"].as_str().unwrap_or_default());
         }
-        let object = path.split('?').next().unwrap().trim_end_matches("/status").to_owned();
+        let object =
+            path.split('?').next().unwrap().trim_end_matches("/status").trim_end_matches("/finalize").to_owned();
         let known = match &request.of {
             Some(of) => self.seen().get(&of.replace("NAMESPACE", &namespace)).cloned().unwrap_or_default(),
             None => Value::Null,
         };
         let body = request.body_with(&known, &namespace);
         let (code, text) = self.raw(&request.method, &path, &request.content_type, &request.agent, &body);
-        let body: Value = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(text.as_str()));
+        let mut body: Value = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(text.as_str()));
+        if is_global(&request.kind)
+            && let Some(items) = body.get_mut("items").and_then(Value::as_array_mut)
+        {
+            items.retain(|item| is_of(item, &namespace));
+        }
         if body["items"].is_array() {
             self.seen().insert(place(&collection), body.clone());
         }
@@ -66,6 +72,17 @@ pub(super) trait Side {
         }
         Answer { code, body }
     }
+}
+
+/// True for an object without a namespace that a sequence has created.
+fn is_of(object: &Value, namespace: &str) -> bool {
+    object["metadata"]["name"].as_str().unwrap().starts_with(&format!("{namespace}-"))
+}
+
+/// The events in the answer to a watch.
+fn events(kind: &str, text: &str, namespace: &str) -> Vec<Value> {
+    let events = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.filter(|event| !is_global(kind) || is_of(&event["object"], namespace)).collect()
 }
 
 /// A path in the first version of its kind.
@@ -85,16 +102,28 @@ impl Real {
         Self { address, run, seen: BTreeMap::new() }
     }
 
-    /// Frees the addresses of the Services of this run.
+    /// Frees the addresses of the Services of this run, and deletes its objects without a namespace.
     pub(super) fn clean(&mut self) {
-        let path = path_of("services").replace("NAMESPACE", &self.namespace());
-        let services = self.raw("GET", &path, "", "test", "").1;
-        let services: Value = serde_json::from_str(&services).unwrap();
-        for service in services["items"].as_array().unwrap() {
-            let path = format!("{path}/{}", service["metadata"]["name"].as_str().unwrap());
+        for kind in KINDS.into_iter().filter(|kind| *kind == "services" || is_global(kind)) {
+            self.delete_all(kind);
+        }
+    }
+
+    fn delete_all(&mut self, kind: &str) {
+        let namespace = self.namespace();
+        let path = path_of(kind).replace("NAMESPACE", &namespace);
+        let objects = self.raw("GET", &path, "", "test", "").1;
+        let objects: Value = serde_json::from_str(&objects).unwrap();
+        let objects = objects["items"].as_array().unwrap().iter();
+        for object in objects.filter(|object| !is_global(kind) || is_of(object, &namespace)) {
+            let path = format!("{path}/{}", object["metadata"]["name"].as_str().unwrap());
             let change = json!({ "metadata": { "finalizers": null } }).to_string();
             self.raw("PATCH", &path, "application/merge-patch+json", "test", &change);
             self.raw("DELETE", &path, "", "test", "");
+            if kind == "namespaces" {
+                let empty = json!({ "metadata": { "name": object["metadata"]["name"] } }).to_string();
+                self.raw("PUT", &format!("{path}/finalize"), "application/json", "test", &empty);
+            }
         }
     }
 
@@ -102,11 +131,11 @@ impl Real {
     pub(super) fn watch(&self, kind: &str, since: &str) -> JoinHandle<Vec<Value>> {
         let path = format!("{}?watch=true&timeoutSeconds=1&resourceVersion={since}", path_of(kind))
             .replace("NAMESPACE", &self.namespace());
-        let address = self.address;
+        let (address, kind, namespace) = (self.address, kind.to_owned(), self.namespace());
         std::thread::spawn(move || {
             let (code, text) = exchange(address, "GET", &path, "", "test", "");
             assert_eq!(code, 200, "{text}");
-            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+            events(&kind, &text, &namespace)
         })
     }
 }
@@ -188,7 +217,7 @@ pub(super) struct InMemory {
 impl InMemory {
     pub(super) fn new(run: u64) -> Self {
         let server = explorer::ApiServer::new();
-        for crd in super::crds() {
+        for crd in crds() {
             server.add_crd(&crd).unwrap();
         }
         Self { server, run, seen: BTreeMap::new() }
@@ -213,7 +242,7 @@ impl InMemory {
             format!("{}?watch=true&resourceVersion={since}", path_of(kind)).replace("NAMESPACE", &self.namespace());
         let (code, text) = self.exchange("GET", &path, "", "test", "");
         assert_eq!(code, 200, "{text}");
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        events(kind, &text, &self.namespace())
     }
 }
 
