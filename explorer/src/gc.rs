@@ -1,4 +1,4 @@
-//! Garbage collection: the work of kube-controller-manager on owners and their dependents.
+//! Garbage collection: the work of kube-controller-manager on owners and their dependents, and on deleted namespaces.
 
 use serde_json::Value;
 
@@ -11,11 +11,37 @@ pub(crate) fn step(store: &mut Store) -> bool {
         let Some(object) = store.get(&key).cloned() else {
             continue;
         };
-        if finish_owner(store, &key, &object) || collect(store, &key, &object) {
+        if empty_namespace(store, &key, &object) || finish_owner(store, &key, &object) || collect(store, &key, &object)
+        {
             return true;
         }
     }
     false
+}
+
+/// Deletes the content of a namespace that is being deleted, then the namespace.
+fn empty_namespace(store: &mut Store, key: &Key, namespace: &Value) -> bool {
+    if key.0 != "namespaces" || namespace["metadata"]["deletionTimestamp"].is_null() {
+        return false;
+    }
+    let content = store.objects.iter().filter(|((_, within, _), _)| *within == key.2);
+    let content: Vec<(Key, Value)> = content.map(|(key, object)| (key.clone(), (**object).clone())).collect();
+    let mut alive = content.iter().filter(|(_, object)| object["metadata"]["deletionTimestamp"].is_null());
+    if let Some((key, object)) = alive.next() {
+        crate::call::delete::mark_deleted(store, key, object, false);
+        return true;
+    }
+    if !content.is_empty() || namespace["spec"]["finalizers"].is_null() {
+        return false;
+    }
+    let mut changed = namespace.clone();
+    crate::resource::rules::set(&mut changed["spec"], "finalizers", Value::Null);
+    if namespace["metadata"]["finalizers"].is_null() {
+        store.remove(key);
+    } else {
+        store.put(key.clone(), changed);
+    }
+    true
 }
 
 /// Removes the finalizers of an owner whose dependents are orphans or gone.

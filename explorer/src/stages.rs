@@ -44,7 +44,7 @@ impl Stage {
 /// The rules of an environment, where the last rule for an object wins.
 ///
 /// The default plays the controllers of a healthy cluster: Deployments have a ReplicaSet, ReplicaSets and StatefulSets
-/// have Pods, Pods are ready, Jobs complete and PersistentVolumeClaims are bound.
+/// have Pods, DaemonSets have one Pod, Pods are ready, Jobs complete and PersistentVolumeClaims are bound.
 #[derive(Clone, Debug)]
 pub struct Stages {
     stages: Vec<Stage>,
@@ -75,8 +75,8 @@ impl Stages {
         self
     }
 
-    /// Makes an object fail, as a cluster shows it: the Pods of a Deployment, ReplicaSet or StatefulSet cannot pull their
-    /// image, a Job fails, and a PersistentVolumeClaim stays pending.
+    /// Makes an object fail, as a cluster shows it: the Pods of a Deployment, ReplicaSet, StatefulSet or DaemonSet cannot
+    /// pull their image, a Job fails, and a PersistentVolumeClaim stays pending.
     ///
     /// `resource` is a name such as `deployments.apps`. Other resources have no failure, and stay as they are.
     #[must_use]
@@ -94,6 +94,7 @@ impl Stages {
                 "fullyLabeledReplicas": "{/spec/replicas}", "readyReplicas": 0, "availableReplicas": 0,
             }),
             "statefulsets.apps" => workload_status(0, &[]),
+            "daemonsets.apps" => daemon_status(false),
             "jobs.batch" => json!({
                 "startTime": "{now}", "failed": 1,
                 "conditions": [
@@ -161,10 +162,11 @@ impl Stages {
             Some("ReplicaSet") => "replicasets.apps",
             Some("Deployment") => "deployments.apps",
             Some("StatefulSet") => "statefulsets.apps",
+            Some("DaemonSet") => "daemonsets.apps",
             _ => return false,
         };
         let named = |stage: &Stage| stage.resource == resource && stage.name.as_deref() == owner["name"].as_str();
-        let ready = |stage: &Stage| stage.status["readyReplicas"] == 0;
+        let ready = |stage: &Stage| stage.status["readyReplicas"] == 0 || stage.status["numberReady"] == 0;
         self.stages.iter().rev().find(|stage| named(stage)).is_some_and(ready)
             || server
                 .shared(resource)
@@ -202,6 +204,15 @@ fn workload_status(ready: impl Into<Value>, conditions: &[Value]) -> Value {
     status
 }
 
+/// The status of a DaemonSet in a cluster with one node.
+fn daemon_status(ready: bool) -> Value {
+    let count = if ready { "numberAvailable" } else { "numberUnavailable" };
+    json!({
+        "observedGeneration": "{/metadata/generation}", "desiredNumberScheduled": 1, "currentNumberScheduled": 1,
+        "updatedNumberScheduled": 1, "numberMisscheduled": 0, "numberReady": u8::from(ready), count: 1,
+    })
+}
+
 /// The status of a Pod whose image cannot be pulled.
 fn waiting_status() -> Value {
     let unready = |kind: &str| json!({ "type": kind, "status": "False", "reason": "ContainersNotReady", "lastTransitionTime": "{now}" });
@@ -231,6 +242,7 @@ fn healthy() -> Vec<(&'static str, Value)> {
             }),
         ),
         ("statefulsets.apps", workload_status("{/spec/replicas}", &[])),
+        ("daemonsets.apps", daemon_status(true)),
         (
             "jobs.batch",
             json!({

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use explorer::{ApiServer, Stages, Verdict};
 use futures::StreamExt as _;
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{
-    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams, WatchEvent,
-    WatchParams,
+    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+    VersionMatch, WatchEvent, WatchParams,
 };
 use kube::{Api, Client, Discovery};
 use serde_json::{Value, json};
@@ -217,14 +217,37 @@ async fn a_dry_run_changes_nothing() {
 }
 
 #[tokio::test]
-async fn features_that_are_missing_have_names() {
+async fn a_dry_run_deletes_nothing() {
     let server = ApiServer::new();
     let dry = DeleteParams { dry_run: true, ..DeleteParams::default() };
     maps(&server).create(&PostParams::default(), &named("a")).await.unwrap();
-    match maps(&server).delete("a", &dry).await.unwrap_err() {
+    maps(&server).delete("a", &dry).await.unwrap();
+    assert_eq!(server.objects("configmaps").len(), 1);
+}
+
+#[tokio::test]
+async fn a_deleted_namespace_loses_its_content() {
+    let server = ApiServer::new();
+    server.add_namespace("shop");
+    let client = Client::new(server.service(), "shop");
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    maps.create(&PostParams::default(), &named("a")).await.unwrap();
+    Api::<Namespace>::all(client).delete("shop", &DeleteParams::default()).await.unwrap();
+    let refused = maps.create(&PostParams::default(), &named("b")).await.unwrap_err().to_string();
+    assert!(refused.contains("because it is being terminated"), "{refused}");
+    server.collect_garbage();
+    assert!(server.objects("configmaps").is_empty());
+    assert_eq!(server.objects("namespaces").len(), 2);
+}
+
+#[tokio::test]
+async fn features_that_are_missing_have_names() {
+    let server = ApiServer::new();
+    let exact = ListParams::default().at("1").matching(VersionMatch::Exact);
+    match maps(&server).list(&exact).await.unwrap_err() {
         kube::Error::Api(status) => {
             assert_eq!((status.code, status.reason.as_str()), (501, "NotImplemented"));
-            assert_eq!(status.message, "not implemented by the explorer: the option dryRun");
+            assert_eq!(status.message, "not implemented by the explorer: resourceVersionMatch=Exact");
         }
         other => panic!("{other}"),
     }

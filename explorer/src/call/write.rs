@@ -157,6 +157,7 @@ impl Call<'_> {
         let whole = matches!(
             resource.plural.as_str(),
             "configmaps"
+                | "jobs"
                 | "namespaces"
                 | "secrets"
                 | "serviceaccounts"

@@ -15,7 +15,7 @@ mod workloads;
 use self::core::{changed_pod, immutable, validate_deployment, validate_lease, validate_pod_spec, validate_service};
 
 /// The annotation of a DaemonSet that counts the changes of its template.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+pub(crate) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// An object of Go's type without values, which a new object is compared with.
 pub(crate) fn empty(resource: &Resource) -> Value {

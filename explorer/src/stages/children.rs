@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{CONTROLLER, key};
 use crate::call::admission::{CLAIM_FINALIZER, hash, suffix};
+use crate::resource::rules::TEMPLATE_GENERATION;
 use crate::server::ApiServer;
 use crate::store::LETTERS;
 
@@ -21,6 +22,9 @@ pub(super) fn step(server: &ApiServer) -> Result<usize, String> {
     }
     for set in alive(server, "replicasets.apps") {
         writes += sync_pods(server, "replicasets.apps", &set)?;
+    }
+    for set in alive(server, "daemonsets.apps") {
+        writes += sync_pods(server, "daemonsets.apps", &set)?;
     }
     for set in alive(server, "statefulsets.apps") {
         writes += sync_claims(server, &set)?;
@@ -106,7 +110,7 @@ fn sync_deployment(server: &ApiServer, deployment: &Value) -> Result<usize, Stri
     Ok(writes)
 }
 
-/// Keeps the Pods of a ReplicaSet or StatefulSet.
+/// Keeps the Pods of a ReplicaSet, StatefulSet or DaemonSet, in a cluster with one node.
 fn sync_pods(server: &ApiServer, resource: &str, set: &Value) -> Result<usize, String> {
     let replicas = usize::try_from(set["spec"]["replicas"].as_i64().unwrap_or(1)).unwrap_or_default();
     let stateful = resource == "statefulsets.apps";
@@ -114,7 +118,7 @@ fn sync_pods(server: &ApiServer, resource: &str, set: &Value) -> Result<usize, S
     let names: Vec<String> = (0..replicas)
         .map(|at| match stateful {
             true => format!("{name}-{at}"),
-            // A name from the ReplicaSet's: equal runs have equal names.
+            // A name from the owner's: equal runs have equal names.
             false => format!("{name}-{}", suffix(hash(format!("{name}/{at}").as_bytes()))),
         })
         .collect();
@@ -137,9 +141,13 @@ fn sync_pods(server: &ApiServer, resource: &str, set: &Value) -> Result<usize, S
         metadata["generateName"] = format!("{name}-").into();
         metadata["namespace"] = set["metadata"]["namespace"].clone();
         metadata["ownerReferences"] = reference(set);
-        if stateful {
+        let revision = encoded(hash(set["spec"]["template"].to_string().as_bytes()));
+        if resource == "daemonsets.apps" {
+            let generation = &set["metadata"]["annotations"][TEMPLATE_GENERATION];
+            metadata["labels"]["controller-revision-hash"] = revision.into();
+            metadata["labels"]["pod-template-generation"] = generation.clone();
+        } else if stateful {
             metadata["labels"]["statefulset.kubernetes.io/pod-name"] = pod_name.clone().into();
-            let revision = encoded(hash(set["spec"]["template"].to_string().as_bytes()));
             metadata["labels"]["controller-revision-hash"] = format!("{name}-{revision}").into();
             metadata["labels"]["apps.kubernetes.io/pod-index"] = at.to_string().into();
             mount_claims(&mut pod, set, pod_name);
