@@ -72,7 +72,15 @@ impl Normal {
                 // After the numbers of the process and of the run comes the name of an object without a namespace.
                 let rest = word.splitn(4, '-').nth(3);
                 out.push_str(&rest.map_or("namespace".to_owned(), |rest| format!("namespace-{rest}")));
-            } else if out.ends_with("in record (") || out.ends_with("ResourceVersion in object meta: ") {
+            } else if [
+                "in record (",
+                "ResourceVersion in the precondition (",
+                "ResourceVersion in precondition: ",
+                "ResourceVersion in object meta: ",
+            ]
+            .into_iter()
+            .any(|before| out.ends_with(before))
+            {
                 out.push_str("version");
             } else {
                 out.push_str(word);
