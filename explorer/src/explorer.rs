@@ -143,6 +143,12 @@ impl Explorer {
         self
     }
 
+    /// Adds several roles, as [`Explorer::role`] does.
+    #[must_use]
+    pub fn roles(self, roles: impl IntoIterator<Item = Value>) -> Self {
+        roles.into_iter().fold(self, Self::role)
+    }
+
     /// Adds a property of all settled states. The error is the reason why it does not hold.
     #[must_use]
     pub fn invariant<I>(mut self, name: &str, invariant: I) -> Self

@@ -19,7 +19,7 @@ impl Explorer {
     ///
     /// # Errors
     ///
-    /// The server refuses a sample or does not implement a request, or the state does not settle.
+    /// The server refuses a sample or does not implement a request, no rule permits a request, or the state does not settle.
     pub fn render(&self) -> Result<Vec<Value>, String> {
         self.rendered(&self.samples)
     }
@@ -35,6 +35,9 @@ impl Explorer {
         let outcome = self.run(&server, Disturbance::Nothing, vec![create], false);
         if let Some(request) = outcome.unsupported.first() {
             return Err(format!("the API server in memory does not implement `{request}`"));
+        }
+        if let Some(request) = outcome.forbidden.first() {
+            return Err(request.trim_start_matches("+ ").to_owned());
         }
         if let Some(reason) = outcome.restless {
             return Err(reason);
