@@ -11,7 +11,8 @@ use super::{Explorer, OTHERS, create};
 const REQUEST: &str = "EXPLORER_RENDER";
 
 /// Metadata that the server sets.
-const SET_BY_SERVER: [&str; 5] = ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"];
+pub(super) const SET_BY_SERVER: [&str; 5] =
+    ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"];
 
 impl Explorer {
     /// The objects of the operator once the state has settled, by resource, namespace and name. They have neither a status
