@@ -21,6 +21,7 @@ use crate::watch::{self, WatchBody};
 pub(crate) mod admission;
 pub(crate) mod delete;
 mod scale;
+pub(crate) mod webhook;
 mod write;
 
 /// A request on a resource.

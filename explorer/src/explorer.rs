@@ -13,12 +13,15 @@ use crate::server::{ApiServer, Verdict};
 use crate::stages::Stages;
 use crate::store::Key;
 
+mod beside;
 mod gate;
 mod history;
 mod oracle;
 mod permission;
+mod release;
 mod render;
 mod report;
+mod review;
 mod run;
 mod schedules;
 mod status;
@@ -26,9 +29,11 @@ mod status;
 pub use oracle::Oracle;
 pub use report::{Finding, Report};
 
+use beside::Beside;
 use gate::{Disturbance, Held, Invariant};
 use oracle::{Drift, Event, Fault, Image, Phase, Schedule, Visit, other_value};
 use permission::Usage;
+use release::Release;
 use run::{Act, Outcome};
 
 /// The manager of the samples.
@@ -71,6 +76,17 @@ pub struct Explorer {
     usage: Arc<Usage>,
     invariants: Vec<(String, Invariant)>,
     always: Vec<(String, Invariant)>,
+    releases: Vec<Release>,
+    beside: Vec<Beside>,
+}
+
+fn boxed<F: Future + 'static>(start: impl Fn(kube::Client) -> F + 'static) -> Start {
+    Box::new(move |client| {
+        let operator = start(client);
+        Box::pin(async move {
+            operator.await;
+        })
+    })
 }
 
 /// The states that runs start from, and their ends without a disturbance.
@@ -97,12 +113,7 @@ impl Explorer {
         let budget = std::env::var("EXPLORE").ok().and_then(|text| seconds(&text)).unwrap_or(5);
         Self {
             server: server.snapshot(),
-            start: Box::new(move |client| {
-                let operator = start(client);
-                Box::pin(async move {
-                    operator.await;
-                })
-            }),
+            start: boxed(start),
             samples: Vec::new(),
             stages: Stages::default(),
             budget: Duration::from_secs(budget),
@@ -119,6 +130,8 @@ impl Explorer {
                 Oracle::Stale,
                 Oracle::Neighbours,
                 Oracle::Overlap,
+                Oracle::Webhooks,
+                Oracle::Release,
             ],
             stop_at_finding: false,
             generated: Vec::new(),
@@ -127,6 +140,8 @@ impl Explorer {
             usage: Arc::default(),
             invariants: Vec::new(),
             always: Vec::new(),
+            releases: Vec::new(),
+            beside: Vec::new(),
         }
     }
 
@@ -143,6 +158,61 @@ impl Explorer {
     pub fn role(mut self, role: Value) -> Self {
         self.roles.push(role);
         self.usage = Arc::new(Usage::new(&self.roles));
+        self
+    }
+
+    /// Adds several roles, as [`Explorer::role`] does.
+    #[must_use]
+    pub fn roles(self, roles: impl IntoIterator<Item = Value>) -> Self {
+        roles.into_iter().fold(self, Self::role)
+    }
+
+    /// Adds the webhook that sets the defaults of a kind, such as `example.com/v1` and `Shop`. Each request for such an object
+    /// calls it. See [`Oracle::Webhooks`].
+    ///
+    /// # Panics
+    ///
+    /// The server does not have the kind.
+    #[must_use]
+    pub fn defaults(
+        self,
+        api_version: &str,
+        kind: &str,
+        default: impl Fn(&Value) -> Result<Value, String> + Send + Sync + 'static,
+    ) -> Self {
+        expect(self.server.defaults(api_version, kind, default));
+        self
+    }
+
+    /// Adds the webhook that validates a kind. It gets the object before and after a request: a creation has no object before
+    /// it, a deletion none after it.
+    ///
+    /// # Panics
+    ///
+    /// The server does not have the kind.
+    #[must_use]
+    pub fn validates(
+        self,
+        api_version: &str,
+        kind: &str,
+        validate: impl Fn(Option<&Value>, Option<&Value>) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        expect(self.server.validates(api_version, kind, validate));
+        self
+    }
+
+    /// Adds the conversion webhook of a CRD, such as `shops.example.com`. See [`ApiServer::convert`].
+    ///
+    /// # Panics
+    ///
+    /// The server does not have the CRD, or the CRD has another conversion strategy.
+    #[must_use]
+    pub fn converts(
+        self,
+        crd: &str,
+        convert: impl Fn(&Value, &str) -> Result<Value, String> + Send + Sync + 'static,
+    ) -> Self {
+        expect(self.server.convert(crd, convert));
         self
     }
 
@@ -315,6 +385,15 @@ impl Explorer {
     /// sent, or another client's change is refused or changes nothing.
     fn trial(&self, baseline: &Baseline, schedule: &Schedule) -> Option<(Outcome, Vec<String>)> {
         let server = if schedule.phase == Phase::Create { self.server.snapshot() } else { baseline.settled.snapshot() };
+        if schedule.event == Event::Review {
+            return Some((Outcome::default(), self.review(baseline)));
+        }
+        if let Event::Release(upgrade, name) = &schedule.event {
+            return self.upgrade(baseline, *upgrade, name);
+        }
+        if let Event::Beside(share, at) = &schedule.event {
+            return self.share(baseline, *share, *at);
+        }
         if let Event::Neighbour(visit, namespace, name) = &schedule.event {
             return self.neighbour(baseline, &server, *visit, namespace, name);
         }
@@ -346,6 +425,9 @@ impl Explorer {
     fn disturbance(&self, event: &Event) -> Disturbance {
         match event.clone() {
             Event::Nothing
+            | Event::Review
+            | Event::Release(..)
+            | Event::Beside(..)
             | Event::Drift(..)
             | Event::History(_)
             | Event::Neighbour(..)
@@ -469,7 +551,7 @@ impl Explorer {
     }
 
     /// Counts a run, and adds its finding.
-    fn judge(&self, report: &mut Report, schedule: &Schedule, outcome: Outcome, difference: &[String]) {
+    fn judge(&self, report: &mut Report, schedule: &Schedule, mut outcome: Outcome, difference: &[String]) {
         *report.trials.entry(schedule.oracle()).or_default() += 1;
         report.unsupported.extend(outcome.unsupported);
         let difference = outcome.restless.map_or_else(|| difference.to_vec(), |reason| vec![reason]);
@@ -477,6 +559,9 @@ impl Explorer {
         // With an old cache or two processes, a correct operator cannot know the earlier time.
         if !matches!(schedule.oracle(), Oracle::Stale | Oracle::Overlap) {
             status.extend(outcome.bumped);
+        } else {
+            // Neither can it know the object that a webhook compares.
+            outcome.reviews.clear();
         }
         let writes = outcome.log.into_iter().filter(|request| request.write).map(|request| request.text);
         let writes: Vec<String> = writes.collect();
@@ -486,6 +571,7 @@ impl Explorer {
             (Oracle::Permission, outcome.forbidden),
             (schedule.oracle(), of_oracle),
             (Oracle::Invariant, outcome.broken),
+            (Oracle::Webhooks, outcome.reviews),
             (Oracle::Status, status),
         ] {
             let counts = self.wanted.is_none_or(|wanted| oracle == wanted || oracle == Oracle::Quiet);
@@ -580,6 +666,13 @@ fn change(server: &ApiServer, drift: &Drift, key: &Key) -> Result<(), String> {
     server.act(Method::PUT, key, "", STRANGER, &object)
 }
 
+/// Fails a test whose explorer is wrong.
+fn expect(result: Result<(), String>) {
+    if let Err(reason) = result {
+        panic!("{reason}");
+    }
+}
+
 /// Parses a duration such as `30s`, `10m` or `1h`.
 fn seconds(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -617,6 +710,13 @@ mod tests {
             "keep: add default/a-2",
             "keep: add-and-delete /a-2",
             "keep: outlive neighbour/a",
+            "keep: review",
+            "keep: release v1.0",
+            "keep: release-and-delete v1.0",
+            "keep: release-and-die v1.0 before write 2",
+            "keep: beside 1",
+            "keep: beside-and-delete 2",
+            "keep: beside-and-outlive 1",
             "create: take over at write 2",
             "delete: drop after request 2",
             r#"keep: patch [{"spec":{"size":4}},{"spec":{"size":null}}]"#,

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::authorize::User;
 use crate::call::Call;
+use crate::call::webhook::{Admission, Defaulting, Effect, Validating, Versioned};
 use crate::gc;
 use crate::request::Request;
 use crate::resource::KindVersions;
@@ -119,6 +120,51 @@ impl ApiServer {
         Ok(())
     }
 
+    /// Sets the webhook that sets the defaults of a kind. It gets objects in `api_version`, such as `example.com/v1`, before they
+    /// are created or updated.
+    ///
+    /// # Errors
+    ///
+    /// The server has no such kind.
+    pub fn defaults(
+        &self,
+        api_version: &str,
+        kind: &str,
+        default: impl Fn(&Value) -> Result<Value, String> + Send + Sync + 'static,
+    ) -> Result<(), String> {
+        let found = self.kind_of(api_version, kind)?;
+        let defaulting =
+            Some(Versioned { api_version: api_version.to_owned(), function: Arc::new(default) as Defaulting });
+        self.replace_kind(found.with_admission(Admission { defaulting, ..found.admission.clone() }));
+        Ok(())
+    }
+
+    /// Sets the webhook that validates a kind. It gets the objects before and after a request in `api_version`: a creation has
+    /// no object before it, a deletion none after it.
+    ///
+    /// # Errors
+    ///
+    /// The server has no such kind.
+    pub fn validates(
+        &self,
+        api_version: &str,
+        kind: &str,
+        validate: impl Fn(Option<&Value>, Option<&Value>) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Result<(), String> {
+        let found = self.kind_of(api_version, kind)?;
+        let validating =
+            Some(Versioned { api_version: api_version.to_owned(), function: Arc::new(validate) as Validating });
+        self.replace_kind(found.with_admission(Admission { validating, ..found.admission.clone() }));
+        Ok(())
+    }
+
+    fn kind_of(&self, api_version: &str, kind: &str) -> Result<Arc<KindVersions>, String> {
+        let store = self.state();
+        let is_wanted = |known: &&Arc<KindVersions>| known.at(api_version).is_some_and(|version| version.kind == kind);
+        let found = store.resources.values().find(is_wanted).cloned();
+        found.ok_or_else(|| format!("the kind {api_version} {kind} is unknown: call `add_crd` first"))
+    }
+
     fn replace_kind(&self, kind: KindVersions) {
         let mut store = self.state();
         let mut resources = (*store.resources).clone();
@@ -218,6 +264,43 @@ impl ApiServer {
         }
     }
 
+    /// The kinds with webhooks, and those with several versions.
+    pub(crate) fn reviewed(&self) -> Vec<Arc<KindVersions>> {
+        let store = self.state();
+        let kinds = store.resources.values().filter(|kind| !kind.admission.is_empty() || kind.all().count() > 1);
+        kinds.cloned().collect()
+    }
+
+    /// Returns a copy of the state without admission webhooks.
+    pub(crate) fn without_webhooks(&self) -> Self {
+        let server = self.snapshot();
+        for kind in self.reviewed() {
+            server.replace_kind(kind.with_admission(Admission::default()));
+        }
+        server
+    }
+
+    /// Takes the effects of webhooks since the last call.
+    pub(crate) fn take_effects(&self) -> Vec<Effect> {
+        std::mem::take(&mut self.state().effects)
+    }
+
+    /// Adds objects as they are stored, with their status and their UIDs, and lets a day pass.
+    ///
+    /// # Errors
+    ///
+    /// The kind of an object is unknown.
+    pub(crate) fn restore(&self, objects: &[Value]) -> Result<(), String> {
+        for object in objects {
+            let place = self.place(object)?;
+            self.state().put(place, object.clone());
+        }
+        let mut store = self.state();
+        store.skip_identities();
+        store.elapsed += Duration::from_secs(24 * 60 * 60);
+        Ok(())
+    }
+
     /// The time of the server in the form of objects.
     pub(crate) fn time(&self) -> String {
         self.state().time()
@@ -279,9 +362,12 @@ impl ApiServer {
         body: &Value,
     ) -> Result<(), String> {
         let (resource, namespace, name) = key;
-        let Some(resource) = self.state().resources.get(resource).map(|kind| kind.storage().clone()) else {
+        let Some(kind) = self.state().resources.get(resource).cloned() else {
             return Err(format!("the resource {resource} is unknown"));
         };
+        // A manifest may have another version than the stored one.
+        let version = body["apiVersion"].as_str().filter(|_| method == Method::POST);
+        let resource = version.and_then(|version| kind.at(version)).unwrap_or(kind.storage());
         let root = if resource.group.is_empty() { "api" } else { "apis" };
         let mut path = format!("/{root}/{}", resource.api_version());
         if !namespace.is_empty() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::call::webhook::Effect;
 use crate::resource::{KindVersions, builtins};
 
 /// The place of an object: its resource, namespace and name.
@@ -37,6 +38,8 @@ pub(crate) struct Store {
     pub(crate) bookmarks: Vec<u64>,
     /// Counts how often all watches were closed.
     pub(crate) closed: u64,
+    /// Effects of webhooks that nobody has read.
+    pub(crate) effects: Vec<Effect>,
     uids: u64,
     names: u64,
     pub(crate) addresses: u64,
@@ -77,6 +80,7 @@ impl Default for Store {
             revision: 1,
             bookmarks: Vec::new(),
             closed: 0,
+            effects: Vec::new(),
             uids: 0,
             names: 0,
             addresses: 0,
@@ -155,6 +159,14 @@ impl Store {
     pub(crate) fn new_uid(&mut self) -> String {
         self.uids += 1;
         format!("00000000-0000-4000-8000-{:012x}", self.uids)
+    }
+
+    /// Leaves out identities that objects of another server may have.
+    pub(crate) fn skip_identities(&mut self) {
+        const MANY: u64 = 1 << 16;
+        self.uids += MANY;
+        self.names += MANY;
+        self.addresses += MANY >> 4;
     }
 
     /// A suffix for generated names.

@@ -12,6 +12,7 @@
 //! | [`MockServer`] | call a reconcile function and compare its requests, in milliseconds |
 //! | [`ControlPlane`] | run controllers and webhooks on a real kube-apiserver, with the permissions of `config/rbac` |
 //! | [`run_operator`] | run controllers with a given client, such as that of an `explorer::Explorer` |
+//! | [`operator_roles`] | give the generated roles to an `explorer::Explorer` |
 //! | [`assert_crd_files`] | find CRDs in `config/crd/bases` that are older than the types |
 //! | [`DeployedOperator`] | deploy the operator to the cluster of the current context and check it there |
 
@@ -33,6 +34,7 @@ use serde_json::{Value, json};
 pub use self::cluster::DeployedOperator;
 pub use self::control_plane::ControlPlane;
 pub use self::mock::MockServer;
+pub use self::permissions::operator_roles;
 use crate::error::Error;
 use crate::manager::Manager;
 

@@ -67,6 +67,7 @@ impl Call<'_> {
         let live = self.find(name)?.ok_or_else(|| self.not_found(name))?;
         let mut object = (*live).clone();
         self.check_preconditions(name, &object, options)?;
+        self.validate_by_webhook(Some(&live), None)?;
 
         let mut graceful = false;
         if self.resource.plural == "pods" && !self.resource.custom {

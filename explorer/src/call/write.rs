@@ -81,6 +81,7 @@ impl Call<'_> {
             return Err(Refusal::unsupported("the error for a Service without a name"));
         }
         self.admit(&mut object)?;
+        self.default_by_webhook(&mut object, false)?;
         let version = object["metadata"]["resourceVersion"].take();
         let metadata = &mut object["metadata"];
         for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink"] {
@@ -101,6 +102,7 @@ impl Call<'_> {
         if !errors.is_empty() {
             return Err(self.invalid(&name, &errors));
         }
+        self.validate_by_webhook(None, Some(&object))?;
         if version.as_str().is_some_and(|version| !version.is_empty()) {
             let message = "resourceVersion should not be set on objects to be created";
             return Err(Refusal::new(500, "", message, Value::Null));
@@ -259,6 +261,7 @@ impl Call<'_> {
             }
         }
         object["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
+        self.default_by_webhook(&mut object, true)?;
         rules::prepare_update(&self.resource, &self.target.subresource, &mut object, live);
         let (new, old) = (&mut object["metadata"], &live["metadata"]);
         if new["uid"].is_null() {
@@ -280,6 +283,7 @@ impl Call<'_> {
         if !errors.is_empty() {
             return Err(self.invalid(&name, &errors));
         }
+        self.validate_by_webhook(Some(live), Some(&object))?;
         keep_times(&mut object, live);
         let key = self.key(&name);
         let deleted = !object["metadata"]["deletionTimestamp"].is_null();

@@ -17,6 +17,7 @@ use kube::client::Body;
 
 use super::permission::Usage;
 use super::run::{Act, STORM};
+use crate::call::webhook::Effect;
 use crate::page::Token;
 use crate::request::Request;
 use crate::response::{Refusal, ResponseBody, qualified};
@@ -113,6 +114,8 @@ pub(super) struct GateState {
     pub(super) forbidden: BTreeSet<String>,
     /// Invariants that did not hold, with their reasons.
     pub(super) broken: Vec<String>,
+    /// Effects of webhooks on writes of the operator.
+    pub(super) reviews: Vec<Effect>,
     /// True if a second process must start.
     pub(super) second: bool,
     held: Option<Held>,
@@ -139,6 +142,7 @@ impl GateState {
             problem: None,
             forbidden: BTreeSet::new(),
             broken: Vec::new(),
+            reviews: Vec::new(),
             second: false,
             held: None,
             expired: Vec::new(),
@@ -274,10 +278,12 @@ impl Gate {
     /// Sends a request to the server, and records facts about it.
     fn pass(&self, state: &mut GateState, request: &Request) -> Result<http::Response<ResponseBody>, Dropped> {
         self.usage.record(request);
+        self.server.take_effects();
         let answer = match state.stale.filter(|_| is_cached_list(request)) {
             Some(revision) => self.server.answer(&stale(request, revision)),
             None => self.server.answer(request),
         };
+        state.reviews.extend(self.server.take_effects());
         let name = || format!("{} {}", request.method, request.path);
         match answer.as_ref().map(http::Response::status) {
             Ok(StatusCode::NOT_IMPLEMENTED) => state.unsupported.push(name()),

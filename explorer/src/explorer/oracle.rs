@@ -29,7 +29,8 @@ pub enum Oracle {
     History,
     /// The end is the same after watches with late events, watches that miss events, and lists from an old cache.
     Stale,
-    /// A second object changes nothing of the first one, and the deletion of one changes nothing of the other.
+    /// A second object changes nothing of the first one, and the deletion of one changes nothing of the other. Neither do
+    /// controllers of [`crate::Explorer::beside`].
     Neighbours,
     /// The end is the same after two processes at once.
     Overlap,
@@ -37,6 +38,10 @@ pub enum Oracle {
     Permission,
     /// The properties of [`crate::Explorer::invariant`] and [`crate::Explorer::always`] hold in all runs.
     Invariant,
+    /// Webhooks and conversions agree with the operator, with deletions and with each other.
+    Webhooks,
+    /// The end is the same for the objects of an earlier release, which [`crate::Explorer::release`] adds.
+    Release,
     /// The status of the samples follows the conventions of `observedGeneration` and of conditions.
     Status,
 }
@@ -56,6 +61,8 @@ impl Oracle {
             Self::Overlap => "two processes leave another state",
             Self::Permission => "a request is forbidden",
             Self::Invariant => "an invariant does not hold",
+            Self::Webhooks => "a webhook or a conversion is wrong",
+            Self::Release => "an upgrade leaves another state than a new object",
             Self::Status => "the status does not follow the conventions",
         }
     }
@@ -75,6 +82,8 @@ impl Display for Oracle {
             Self::Overlap => "overlap",
             Self::Permission => "permission",
             Self::Invariant => "invariant",
+            Self::Webhooks => "webhooks",
+            Self::Release => "release",
             Self::Status => "status",
         })
     }
@@ -95,6 +104,8 @@ pub(super) enum Phase {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Event {
     Nothing,
+    /// No run: webhooks and conversions get the samples and the objects of the undisturbed run.
+    Review,
     Die {
         write: usize,
         after: bool,
@@ -134,6 +145,10 @@ pub(super) enum Event {
     },
     /// A second object, by its namespace and name.
     Neighbour(Visit, String, String),
+    /// The operator starts on the objects of an earlier release, by the name of the release.
+    Release(Upgrade, String),
+    /// Another controller runs beside the operator, by its number.
+    Beside(Share, usize),
     /// Another process takes over while a write is under way.
     Overlap {
         write: usize,
@@ -148,6 +163,29 @@ pub(super) enum Visit {
     /// Created, then deleted.
     Leave,
     /// Created, and kept while the first one is deleted.
+    Outlive,
+}
+
+/// A disturbance of the start on the objects of an earlier release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Upgrade {
+    Nothing,
+    /// The author's objects are deleted.
+    Delete,
+    /// The process dies before or after the effect of a write.
+    Die {
+        write: usize,
+        after: bool,
+    },
+}
+
+/// The time that the objects of two controllers stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    Both,
+    /// Those of the other controller are deleted.
+    Leave,
+    /// The samples are deleted.
     Outlive,
 }
 
@@ -180,6 +218,7 @@ impl Schedule {
         match (&self.event, self.phase) {
             (Event::Nothing, Phase::Delete) | (Event::Delete { .. }, _) => Oracle::Deletion,
             (Event::Nothing, _) => Oracle::Quiet,
+            (Event::Review, _) => Oracle::Webhooks,
             (Event::Die { .. }, _) => Oracle::Crash,
             (Event::Drift(..), _) => Oracle::Drift,
             (Event::Fault { .. }, _) => Oracle::Faults,
@@ -193,7 +232,8 @@ impl Schedule {
                 | Event::Recreate { .. },
                 _,
             ) => Oracle::Stale,
-            (Event::Neighbour(..), _) => Oracle::Neighbours,
+            (Event::Release(..), _) => Oracle::Release,
+            (Event::Neighbour(..) | Event::Beside(..), _) => Oracle::Neighbours,
             (Event::Overlap { .. }, _) => Oracle::Overlap,
         }
     }
@@ -209,6 +249,7 @@ impl Display for Schedule {
         let time = |after: bool| if after { "after" } else { "before" };
         match &self.event {
             Event::Nothing => out.write_str("nothing"),
+            Event::Review => out.write_str("review"),
             Event::Die { write, after } => write!(out, "die {} write {write}", time(*after)),
             Event::Delete { write } => write!(out, "delete after write {write}"),
             Event::Drift(drift, key) => {
@@ -233,6 +274,19 @@ impl Display for Schedule {
                     Visit::Outlive => "outlive",
                 };
                 write!(out, "{verb} {namespace}/{name}")
+            }
+            Event::Release(Upgrade::Nothing, name) => write!(out, "release {name}"),
+            Event::Release(Upgrade::Delete, name) => write!(out, "release-and-delete {name}"),
+            Event::Release(Upgrade::Die { write, after }, name) => {
+                write!(out, "release-and-die {name} {} write {write}", time(*after))
+            }
+            Event::Beside(share, at) => {
+                let verb = match share {
+                    Share::Both => "beside",
+                    Share::Leave => "beside-and-delete",
+                    Share::Outlive => "beside-and-outlive",
+                };
+                write!(out, "{verb} {at}")
             }
             Event::Overlap { write } => write!(out, "take over at write {write}"),
             Event::Fault { request, fault: Fault::Timeout } => write!(out, "answer 504 after request {request}"),
@@ -279,6 +333,15 @@ impl FromStr for Schedule {
                 let (write, before) = rest.split_once(" and list before write ").ok_or_else(wrong)?;
                 Event::Rewind { write: number(write)?, before: number(before)? }
             }
+            ["release", name] => Event::Release(Upgrade::Nothing, name.to_owned()),
+            ["release-and-delete", name] => Event::Release(Upgrade::Delete, name.to_owned()),
+            ["release-and-die", name, time, rest] => {
+                let write = number(rest.strip_prefix("write ").ok_or_else(wrong)?)?;
+                Event::Release(Upgrade::Die { write, after: time == "after" }, name.to_owned())
+            }
+            ["beside", at] => Event::Beside(Share::Both, number(at)?),
+            ["beside-and-delete", at] => Event::Beside(Share::Leave, number(at)?),
+            ["beside-and-outlive", at] => Event::Beside(Share::Outlive, number(at)?),
             [verb @ ("add" | "add-and-delete" | "outlive"), place] => {
                 let visit = match verb {
                     "add" => Visit::Stay,
@@ -297,6 +360,7 @@ impl FromStr for Schedule {
                 Event::Fault { request, fault: Fault::Timeout }
             }
             ["nothing"] => Event::Nothing,
+            ["review"] => Event::Review,
             ["die", time, "write", write] => Event::Die { write: number(write)?, after: time == "after" },
             ["delete", "after", "write", write] => Event::Delete { write: number(write)? },
             ["drop", time, "request", request] => {
@@ -328,7 +392,7 @@ impl FromStr for Schedule {
 /// The objects of a server without the values that differ between equal runs: times, UIDs, versions, generated names and
 /// allocated addresses.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Image(BTreeMap<String, Value>);
+pub(super) struct Image(pub(super) BTreeMap<String, Value>);
 
 impl Image {
     pub(super) fn new(server: &ApiServer, ignored: &[String], generated: &[(String, String)]) -> Self {
@@ -434,7 +498,7 @@ fn normalize(value: &mut Value, names: &BTreeMap<String, String>) {
     }
 }
 
-fn compare(pointer: &str, expected: &Value, found: &Value, lines: &mut Vec<String>) {
+pub(super) fn compare(pointer: &str, expected: &Value, found: &Value, lines: &mut Vec<String>) {
     match (expected, found) {
         (Value::Object(before), Value::Object(after)) => {
             let mut keys: Vec<&String> = before.keys().chain(after.keys()).collect();

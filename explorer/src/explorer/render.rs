@@ -11,7 +11,8 @@ use super::{Explorer, OTHERS, create};
 const REQUEST: &str = "EXPLORER_RENDER";
 
 /// Metadata that the server sets.
-const SET_BY_SERVER: [&str; 5] = ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"];
+pub(super) const SET_BY_SERVER: [&str; 5] =
+    ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"];
 
 impl Explorer {
     /// The objects of the operator once the state has settled, by resource, namespace and name. They have neither a status
@@ -19,7 +20,7 @@ impl Explorer {
     ///
     /// # Errors
     ///
-    /// The server refuses a sample or does not implement a request, or the state does not settle.
+    /// The server refuses a sample or does not implement a request, no rule permits a request, or the state does not settle.
     pub fn render(&self) -> Result<Vec<Value>, String> {
         self.rendered(&self.samples)
     }
@@ -35,6 +36,9 @@ impl Explorer {
         let outcome = self.run(&server, Disturbance::Nothing, vec![create], false);
         if let Some(request) = outcome.unsupported.first() {
             return Err(format!("the API server in memory does not implement `{request}`"));
+        }
+        if let Some(request) = outcome.forbidden.first() {
+            return Err(request.trim_start_matches("+ ").to_owned());
         }
         if let Some(reason) = outcome.restless {
             return Err(reason);

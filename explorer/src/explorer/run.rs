@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use super::gate::{Disturbance, Gate, GateState, Invariant, Logged};
-use super::{Explorer, permission, status};
+use super::{Explorer, Start, permission, review, status};
 use crate::server::ApiServer;
 
 /// Requests that one process may send between two steps of the clock.
@@ -29,7 +29,7 @@ const RESTARTS: usize = 5;
 pub(super) type Act = Arc<dyn Fn(&ApiServer) -> Result<(), String> + Send + Sync>;
 
 /// The result of a run.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Outcome {
     pub(super) log: Vec<Logged>,
     /// The reason why the state did not settle.
@@ -42,6 +42,8 @@ pub(super) struct Outcome {
     pub(super) forbidden: Vec<String>,
     /// Invariants that did not hold.
     pub(super) broken: Vec<String>,
+    /// Effects of webhooks on writes of the operator.
+    pub(super) reviews: Vec<String>,
     /// Violations of the conventions of a status.
     pub(super) status: Vec<String>,
     /// Conditions with another time and the same status.
@@ -60,9 +62,22 @@ impl Explorer {
     /// Runs the operator until the state settles. The first of `acts` happens once it has started, each other one after the
     /// state has settled. With `late`, requests count from the first one.
     pub(super) fn run(&self, server: &ApiServer, disturbance: Disturbance, acts: Vec<Act>, late: bool) -> Outcome {
+        self.run_all(&[&self.start], server, disturbance, acts, late)
+    }
+
+    /// Runs several controllers as one process. Permissions are those of the operator alone.
+    pub(super) fn run_all(
+        &self,
+        starts: &[&Start],
+        server: &ApiServer,
+        disturbance: Disturbance,
+        acts: Vec<Act>,
+        late: bool,
+    ) -> Outcome {
         let (start, revision) = (server.changes(), server.revision());
         let server = match self.roles.as_slice() {
             [] => server.clone(),
+            _ if starts.len() > 1 || !std::ptr::eq(starts[0], &raw const self.start) => server.clone(),
             roles => server.as_user(permission::USER, roles),
         };
         let gate = Gate {
@@ -80,7 +95,7 @@ impl Explorer {
         let mut starting = !acts.is_empty();
         let mut endings = 0;
         let restless = loop {
-            match self.process(&gate, &mut acts, &mut starting) {
+            match self.process(starts, &gate, &mut acts, &mut starting) {
                 Stop::Settled => break None,
                 Stop::Restless(reason) => break Some(reason),
                 Stop::Died => {}
@@ -104,6 +119,9 @@ impl Explorer {
         let mut unsupported = state.unsupported.clone();
         unsupported.extend(state.problem.clone());
         let disturbed = matches!(state.disturbance, Disturbance::Nothing);
+        let mut reviews = review::lines(state.reviews.clone());
+        reviews.sort();
+        reviews.dedup();
         let mut broken = state.broken.clone();
         broken.sort();
         broken.dedup();
@@ -114,13 +132,14 @@ impl Explorer {
             disturbed,
             forbidden: state.forbidden.iter().cloned().collect(),
             broken,
+            reviews,
             status,
             bumped,
         }
     }
 
     /// Runs one process of the operator to its end.
-    fn process(&self, gate: &Gate, acts: &mut VecDeque<Act>, starting: &mut bool) -> Stop {
+    fn process(&self, starts: &[&Start], gate: &Gate, acts: &mut VecDeque<Act>, starting: &mut bool) -> Stop {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         let runtime = match runtime {
             Ok(runtime) => runtime,
@@ -128,7 +147,17 @@ impl Explorer {
         };
         let stop = catch_unwind(AssertUnwindSafe(|| {
             runtime.block_on(async {
-                let start = |gate: Gate| (self.start)(kube::Client::new(gate, "default"));
+                let start = |gate: Gate| {
+                    let mut all: Vec<_> =
+                        starts.iter().map(|start| start(kube::Client::new(gate.clone(), "default"))).collect();
+                    // The process ends with the first of its controllers.
+                    Box::pin(std::future::poll_fn(move |context| {
+                        match all.iter_mut().any(|one| one.as_mut().poll(context).is_ready()) {
+                            true => Poll::Ready(()),
+                            false => Poll::Pending,
+                        }
+                    }))
+                };
                 let mut operator = Some(start(gate.process()));
                 let mut second = None;
                 let mut environment = pin!(self.settle(gate, acts, starting));

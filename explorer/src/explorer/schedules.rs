@@ -23,8 +23,13 @@ impl Explorer {
         match oracle {
             // All runs are judged by them.
             Oracle::Quiet | Oracle::Permission | Oracle::Invariant | Oracle::Status => {}
+            Oracle::Webhooks if !self.server.reviewed().is_empty() => {
+                all.push(Schedule { phase: Phase::Keep, event: Event::Review });
+            }
+            Oracle::Webhooks => {}
+            Oracle::Release => all = self.upgrades(),
             Oracle::Stale => all = self.stale(baseline),
-            Oracle::Neighbours => all = self.neighbours(),
+            Oracle::Neighbours => all = in_turn(vec![self.shares(), self.neighbours()]),
             Oracle::Overlap => {
                 for (phase, outcome) in phases {
                     let overlaps = writes(outcome).map(|write| Event::Overlap { write });
@@ -140,7 +145,7 @@ impl Explorer {
     }
 
     /// The histories of the first sample.
-    fn histories(&self) -> Vec<Vec<Value>> {
+    pub(super) fn histories(&self) -> Vec<Vec<Value>> {
         let sample = self.samples.first().cloned().unwrap_or_default();
         let mut operations = Vec::new();
         if let Some(schema) = self.server.schema(&sample)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Resource;
+use crate::call::webhook::Admission;
 use crate::response::Refusal;
 use crate::schema::structural;
 
@@ -19,6 +20,8 @@ pub(crate) struct KindVersions {
     /// The index of the version of stored objects.
     storage: usize,
     conversion: Conversion,
+    /// The admission webhooks.
+    pub(crate) admission: Admission,
 }
 
 #[derive(Clone)]
@@ -38,7 +41,12 @@ impl fmt::Debug for KindVersions {
 impl KindVersions {
     /// A kind with one version.
     pub(crate) fn of(resource: Resource) -> Self {
-        Self { versions: vec![Arc::new(resource)], storage: 0, conversion: Conversion::None }
+        Self {
+            versions: vec![Arc::new(resource)],
+            storage: 0,
+            conversion: Conversion::None,
+            admission: Admission::default(),
+        }
     }
 
     /// Reads a CRD.
@@ -56,7 +64,7 @@ impl KindVersions {
             Some("Webhook") => Conversion::Webhook(None),
             _ => Conversion::None,
         };
-        Ok(Self { versions: versions.collect::<Result<_, _>>()?, storage, conversion })
+        Ok(Self { versions: versions.collect::<Result<_, _>>()?, storage, conversion, admission: Admission::default() })
     }
 
     /// Returns a copy whose conversion webhook is `convert`.
@@ -68,6 +76,11 @@ impl KindVersions {
             }
             Conversion::Webhook(_) => Ok(Self { conversion: Conversion::Webhook(Some(convert)), ..self.clone() }),
         }
+    }
+
+    /// Returns a copy with other admission webhooks.
+    pub(crate) fn with_admission(&self, admission: Admission) -> Self {
+        Self { admission, ..self.clone() }
     }
 
     /// The version of stored objects.

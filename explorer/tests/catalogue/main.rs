@@ -15,11 +15,14 @@ use common::Planted;
 mod bucket;
 mod common;
 mod farm;
+mod kiosk;
 mod shop;
 mod team;
+mod ticket;
 mod vault;
 
-const OPERATORS: [&Planted; 5] = [&shop::SHOP, &vault::VAULT, &farm::FARM, &bucket::BUCKET, &team::TEAM];
+const OPERATORS: [&Planted; 7] =
+    [&shop::SHOP, &vault::VAULT, &farm::FARM, &bucket::BUCKET, &team::TEAM, &ticket::TICKET, &kiosk::KIOSK];
 
 /// The text before the table.
 const INTRODUCTION: &str = "\
@@ -72,6 +75,16 @@ fn the_correct_team_is_clean() {
 }
 
 #[test]
+fn the_correct_ticket_is_clean() {
+    ticket::TICKET.assert_clean();
+}
+
+#[test]
+fn the_correct_kiosk_is_clean() {
+    kiosk::KIOSK.assert_clean();
+}
+
+#[test]
 fn bugs_of_the_shop_are_found() {
     shop::SHOP.assert_found();
 }
@@ -94,6 +107,16 @@ fn bugs_of_the_bucket_are_found() {
 #[test]
 fn bugs_of_the_team_are_found() {
     team::TEAM.assert_found();
+}
+
+#[test]
+fn bugs_of_the_ticket_are_found() {
+    ticket::TICKET.assert_found();
+}
+
+#[test]
+fn bugs_of_the_kiosk_are_found() {
+    kiosk::KIOSK.assert_found();
 }
 
 /// The page has each bug with its oracle. Schedules and times are not compared.

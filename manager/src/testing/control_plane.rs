@@ -582,13 +582,15 @@ pub(super) fn documents(folder: &Path) -> Vec<Value> {
             .is_some_and(|extension| extension == "yaml")
     });
     paths.sort();
-    let read = |path: PathBuf| {
-        let text =
-            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let documents = serde_saphyr::from_multiple::<Value>(&text);
-        documents.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    };
-    paths.into_iter().flat_map(read).collect()
+    paths.iter().flat_map(|path| file(path)).collect()
+}
+
+/// Reads the documents of a file.
+pub(super) fn file(path: &Path) -> Vec<Value> {
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let documents = serde_saphyr::from_multiple::<Value>(&text);
+    documents.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Applies an object of a built-in kind.

@@ -10,13 +10,17 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use super::control_plane::documents;
+use super::control_plane::{documents, file};
 
 /// The user that controllers and webhooks are in tests. Its token is its name.
 pub(super) const USER: &str = "operator";
 
 const ROLES: &str = "config/rbac";
 const ELSEWHERE: &str = "config/namespaces";
+/// The generated file in these folders.
+const ROLE_FILE: &str = "role.yaml";
+/// The role that `generate` writes for markers without `roleName`.
+const DEFAULT_ROLE: &str = "manager-role";
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Returns the roles and bindings of the project for a test: Roles are in its namespace, too, and every binding to a
@@ -37,6 +41,49 @@ pub(super) fn roles(namespace: &str) -> Vec<Value> {
         .collect();
     // A binding to a role that is not there yet is allowed, but the authorizer is sooner ready this way.
     roles.sort_by_key(|role| role["roleRef"].is_object());
+    roles
+}
+
+/// Reads the roles of the operator, for `roles` of an `explorer::Explorer`: `config/rbac/role.yaml` and
+/// `config/namespaces/role.yaml`, which `generate` writes. A missing file has no roles.
+///
+/// An operator that is confined to namespaces works in all namespaces in an explorer, so its Roles are ClusterRoles.
+///
+/// # Panics
+///
+/// A file is not valid YAML.
+///
+/// # Examples
+///
+/// ```
+/// // Before the first `generate`.
+/// assert!(manager::testing::operator_roles().is_empty());
+/// ```
+#[must_use]
+pub fn operator_roles() -> Vec<Value> {
+    let read = |folder: &str| -> Vec<Value> {
+        let path = Path::new(folder).join(ROLE_FILE);
+        if !path.exists() {
+            return Vec::new();
+        }
+        file(&path)
+    };
+    everywhere(read(ROLES), read(ELSEWHERE))
+}
+
+/// Makes Roles of a confined operator ClusterRoles. `own` are those of `config/rbac`.
+fn everywhere(own: Vec<Value>, elsewhere: Vec<Value>) -> Vec<Value> {
+    let is_default =
+        |role: &Value, kind: &str| role["kind"] == kind && role["metadata"]["name"] == DEFAULT_ROLE;
+    let confined = own.iter().any(|role| is_default(role, "Role"));
+    let mut roles: Vec<Value> = own.into_iter().chain(elsewhere).collect();
+    if confined {
+        // Nothing binds the ClusterRole of a confined operator.
+        roles.retain(|role| !is_default(role, "ClusterRole"));
+        for role in &mut roles {
+            role["kind"] = json!("ClusterRole");
+        }
+    }
     roles
 }
 
@@ -163,6 +210,37 @@ mod tests {
         ] {
             assert_eq!(marker(message).as_deref(), expected, "{message}");
         }
+    }
+
+    #[test]
+    fn roles_of_a_confined_operator_count_everywhere() {
+        let role = |kind: &str, name: &str| json!({ "kind": kind, "metadata": { "name": name } });
+        let kinds = |own: Vec<Value>| -> Vec<String> {
+            let roles = everywhere(own, vec![role("Role", "demo-manager-role")]);
+            roles
+                .iter()
+                .map(|role| format!("{} {}", role["kind"], role["metadata"]["name"]))
+                .map(|text| text.replace('"', ""))
+                .collect()
+        };
+        let wide = role("ClusterRole", DEFAULT_ROLE);
+        assert_eq!(
+            kinds(vec![wide.clone()]),
+            ["ClusterRole manager-role", "Role demo-manager-role"]
+        );
+        let confined = vec![
+            wide,
+            role("Role", DEFAULT_ROLE),
+            role("ClusterRole", "nodes"),
+        ];
+        assert_eq!(
+            kinds(confined),
+            [
+                "ClusterRole manager-role",
+                "ClusterRole nodes",
+                "ClusterRole demo-manager-role"
+            ]
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use explorer::{ApiServer, Explorer};
 use kube::CustomResourceExt;
-use manager::testing::{object_from_yaml, run_operator};
+use manager::testing::{object_from_yaml, operator_roles, run_operator};
 use memcached_operator::api::v1alpha1::memcached as api;
 use memcached_operator::controller::memcached::register;
 use serde_json::json;
@@ -15,6 +15,7 @@ fn every_history_ends_in_the_desired_state() {
     let crd = json!(api::Memcached::crd());
     server.add_crd(&crd).expect("the server supports the CRD");
     Explorer::new(&server, |client| run_operator(client, register))
+        .roles(operator_roles())
         .sample(object_from_yaml(SAMPLE))
         .explore()
         .assert_clean();

@@ -5,7 +5,7 @@
 
 use explorer::{ApiServer, Explorer};
 use kube::CustomResourceExt;
-use manager::testing::{object_from_yaml, run_operator};
+use manager::testing::{object_from_yaml, operator_roles, run_operator};
 use multi_group::api::sea_creatures::v1alpha1::humpback_whale_migration_observation as api;
 use multi_group::controller::sea_creatures::humpback_whale_migration_observation::register;
 use serde_json::json;
@@ -19,6 +19,7 @@ fn every_history_ends_in_the_desired_state() {
     let crd = json!(api::HumpbackWhaleMigrationObservation::crd());
     server.add_crd(&crd).expect("the server supports the CRD");
     Explorer::new(&server, |client| run_operator(client, register))
+        .roles(operator_roles())
         .sample(object_from_yaml(SAMPLE))
         .explore()
         .assert_clean();

@@ -1,0 +1,127 @@
+//! Releases: the objects that an earlier release of the operator has left.
+
+use serde_json::Value;
+
+use super::gate::Disturbance;
+use super::oracle::{Event, Image, Phase, Schedule, Upgrade};
+use super::render::SET_BY_SERVER;
+use super::run::{Act, Outcome};
+use super::{AUTHOR, Baseline, Explorer, create, delete};
+
+/// The objects of an earlier release.
+pub(super) struct Release {
+    pub(super) name: String,
+    objects: Vec<Value>,
+}
+
+impl Explorer {
+    /// Adds the objects that an earlier release has left: samples, children, and objects of the cluster, as
+    /// [`Explorer::record`] prints them. The operator starts on them, and must end as it does for new samples.
+    ///
+    /// The author's objects are those with the manager `author`. Without `managedFields`, they are the objects at the place of
+    /// a sample.
+    #[must_use]
+    pub fn release(mut self, name: &str, objects: Vec<Value>) -> Self {
+        self.releases.push(Release { name: name.replace(char::is_whitespace, "-"), objects });
+        self
+    }
+
+    /// The objects of the settled state in JSON, a list for [`Explorer::release`] in the test of a later release.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses a sample, or the state does not settle.
+    pub fn record(&self) -> Result<String, String> {
+        let server = self.server.snapshot();
+        create(self.samples.clone())(&server.snapshot())?;
+        let outcome = self.run(&server, Disturbance::Nothing, vec![self.create()], false);
+        if let Some(reason) = outcome.restless {
+            return Err(reason);
+        }
+        let before = self.server.all();
+        let objects = server.all().into_iter();
+        let objects = objects.filter(|(place, _)| !before.contains_key(place) && !self.ignored.contains(&place.0));
+        let objects: Vec<Value> = objects.map(|(_, object)| object).collect();
+        serde_json::to_string_pretty(&objects).map_err(|error| error.to_string())
+    }
+
+    /// Upgrades, with a crash at each write.
+    pub(super) fn upgrades(&self) -> Vec<Schedule> {
+        let mut all = Vec::new();
+        for release in &self.releases {
+            let mut upgrades = vec![Upgrade::Nothing, Upgrade::Delete];
+            let server = self.server.snapshot();
+            if server.restore(&release.objects).is_ok() {
+                let outcome = self.run(&server, Disturbance::Nothing, Vec::new(), false);
+                let writes = 1..=outcome.log.iter().filter(|request| request.write).count();
+                upgrades.extend(writes.flat_map(|write| [true, false].map(|after| Upgrade::Die { write, after })));
+            }
+            let events = upgrades.into_iter().map(|upgrade| Event::Release(upgrade, release.name.clone()));
+            all.extend(events.map(|event| Schedule { phase: Phase::Keep, event }));
+        }
+        all
+    }
+
+    /// Runs the operator on the objects of an earlier release. Returns none without such a release.
+    pub(super) fn upgrade(&self, baseline: &Baseline, upgrade: Upgrade, name: &str) -> Option<(Outcome, Vec<String>)> {
+        let release = self.releases.iter().find(|release| release.name == name)?;
+        let server = self.server.snapshot();
+        if let Err(reason) = server.restore(&release.objects) {
+            return Some((Outcome::default(), vec![reason]));
+        }
+        let authored: Vec<Value> = release.objects.iter().filter(|object| self.is_authored(object)).cloned().collect();
+        let (disturbance, acts): (_, Vec<Act>) = match upgrade {
+            Upgrade::Nothing => (Disturbance::Nothing, Vec::new()),
+            Upgrade::Delete => (Disturbance::Nothing, vec![delete(authored.clone())]),
+            Upgrade::Die { write, after } => (Disturbance::Die { write, after, stale: None }, Vec::new()),
+        };
+        let outcome = self.run(&server, disturbance, acts, false);
+        if !outcome.disturbed {
+            return None;
+        }
+        let end = self.image(&server);
+        let difference = match upgrade {
+            Upgrade::Delete => baseline.deleted.diff(&end),
+            _ => match self.installed(baseline, name, authored) {
+                Ok(expected) => expected.diff(&end),
+                Err(reason) => vec![format!("new objects of the author of {name}: {reason}")],
+            },
+        };
+        Some((outcome, difference))
+    }
+
+    /// The end for new objects of the author.
+    fn installed(&self, baseline: &Baseline, name: &str, authored: Vec<Value>) -> Result<Image, String> {
+        let key = format!("release {name}");
+        if let Some(known) = baseline.fresh.borrow().get(&key) {
+            return known.clone();
+        }
+        let fresh = self.server.snapshot();
+        let samples: Vec<Value> = authored.into_iter().map(written).collect();
+        let image = create(samples.clone())(&fresh.snapshot()).and_then(|()| {
+            let outcome = self.run(&fresh, Disturbance::Nothing, vec![create(samples)], false);
+            outcome.restless.map_or_else(|| Ok(self.image(&fresh)), Err)
+        });
+        baseline.fresh.borrow_mut().insert(key, image.clone());
+        image
+    }
+
+    fn is_authored(&self, object: &Value) -> bool {
+        let place = |object: &Value| self.server.place(object).ok();
+        match object["metadata"]["managedFields"].as_array() {
+            Some(entries) => entries.iter().any(|entry| entry["manager"] == AUTHOR),
+            None => self.samples.iter().any(|sample| place(sample) == place(object)),
+        }
+    }
+}
+
+/// An object as its author writes it: neither a status, nor finalizers, nor metadata of the server.
+fn written(mut object: Value) -> Value {
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+    }
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|field, _| field != "finalizers" && !SET_BY_SERVER.contains(&field.as_str()));
+    }
+    object
+}

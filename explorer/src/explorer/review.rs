@@ -1,0 +1,180 @@
+//! Reviews: webhooks and conversions on the samples, on changed samples, and on the objects of the undisturbed run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::oracle::compare;
+use super::{AUTHOR, Baseline, Explorer};
+use crate::call::webhook::Effect;
+use crate::resource::KindVersions;
+use crate::response::Refusal;
+use crate::store::Key;
+
+/// The finalizer of reviewed objects.
+const FINALIZER: &str = "explorer.example.com/review";
+/// The objects of each kind that a review has.
+const OBJECTS: usize = 200;
+
+/// An object with its place in messages.
+struct Reviewed {
+    place: String,
+    object: Value,
+    /// True for a sample.
+    sample: bool,
+}
+
+impl Explorer {
+    /// The violations of the webhooks and conversions of all kinds.
+    pub(super) fn review(&self, baseline: &Baseline) -> Vec<String> {
+        let mut found = Vec::new();
+        for kind in self.server.reviewed() {
+            for reviewed in self.reviewed(&kind, baseline) {
+                let mut lines = Vec::new();
+                defaulting(&kind, &reviewed, &mut lines);
+                validating(&kind, &reviewed, &mut lines);
+                conversions(&kind, &reviewed, &mut lines);
+                found.extend(lines.into_iter().filter(|line| !found.contains(line)).collect::<Vec<_>>());
+            }
+        }
+        found
+    }
+
+    /// The stored objects of a kind: samples, samples with one change of the spec, and the history of the undisturbed run.
+    fn reviewed(&self, kind: &KindVersions, baseline: &Baseline) -> Vec<Reviewed> {
+        let resource = kind.storage().qualified();
+        let is_of_kind = |object: &&Value| self.server.place(object).is_ok_and(|place| place.0 == resource);
+        let mut given: Vec<(Value, bool)> = Vec::new();
+        for sample in self.samples.iter().filter(is_of_kind) {
+            given.push((sample.clone(), true));
+        }
+        if let Some(first) = self.samples.first().filter(is_of_kind) {
+            for patch in self.histories().into_iter().filter(|patches| patches.len() == 1).flatten() {
+                let mut changed = first.clone();
+                json_patch::merge(&mut changed, &patch);
+                given.push((changed, false));
+            }
+        }
+        let stored = given.into_iter().filter_map(|(object, sample)| {
+            let server = self.server.without_webhooks();
+            let place = server.place(&object).ok()?;
+            server.act(Method::POST, &place, "", AUTHOR, &object).ok()?;
+            Some(Reviewed { place: shown(&place), object: server.all().remove(&place)?, sample })
+        });
+        let history = baseline.settled.history(0).into_iter().filter(|change| change.key.0 == resource);
+        let history = history.map(|change| Reviewed {
+            place: shown(&change.key),
+            object: Arc::unwrap_or_clone(change.after),
+            sample: false,
+        });
+        stored.chain(history).take(OBJECTS).collect()
+    }
+}
+
+/// The lines of a finding about effects of webhooks on requests of the operator.
+pub(super) fn lines(effects: Vec<Effect>) -> Vec<String> {
+    let line = |effect| match effect {
+        Effect::Denied(reason) => format!("+ the validation refuses a write of the operator: {reason}"),
+        Effect::Changed(before, after) => {
+            let mut fields = Vec::new();
+            compare("", &before, &after, &mut fields);
+            let changed: Vec<&str> = fields.iter().map(|line| line[1..].trim_start()).collect();
+            format!("+ the defaulting changes a write of the operator: {}", changed.join(", then "))
+        }
+    };
+    effects.into_iter().map(line).collect()
+}
+
+fn shown(place: &Key) -> String {
+    format!("{} {}/{}", place.0, place.1, place.2)
+}
+
+fn message(refusal: &Refusal) -> String {
+    refusal.0["message"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Adds the claim with the fields that differ.
+fn claim(claim: &str, before: &Value, after: &Value, lines: &mut Vec<String>) {
+    let mut fields = Vec::new();
+    compare("", before, after, &mut fields);
+    if !fields.is_empty() {
+        lines.push(format!("  {claim}"));
+        lines.extend(fields);
+    }
+}
+
+/// The defaulting must be idempotent.
+fn defaulting(kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>) {
+    let Some(defaulting) = &kind.admission.defaulting else { return };
+    let place = &reviewed.place;
+    let Ok(given) = kind.convert(reviewed.object.clone(), &defaulting.api_version) else { return };
+    match (defaulting.function)(&given) {
+        Ok(once) => match (defaulting.function)(&once) {
+            Ok(twice) => claim(&format!("{place}: a second defaulting changes the object"), &once, &twice, lines),
+            Err(reason) => lines.push(format!("+ {place}: a second defaulting refuses the object: {reason}")),
+        },
+        Err(reason) if reviewed.sample => lines.push(format!("+ {place}: the defaulting refuses the sample: {reason}")),
+        Err(_) => {}
+    }
+}
+
+/// A defaulted sample must be valid, and each object must be able to lose its finalizers.
+fn validating(kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>) {
+    let place = &reviewed.place;
+    let default = |object: &Value| match &kind.admission.defaulting {
+        None => Ok(object.clone()),
+        Some(defaulting) => {
+            let given = kind.convert(object.clone(), &defaulting.api_version).map_err(|refusal| message(&refusal))?;
+            (defaulting.function)(&given)
+        }
+    };
+    let validate = |old: Option<&Value>, new: &Value| {
+        let Some(validating) = &kind.admission.validating else { return Ok(()) };
+        let convert =
+            |object: &Value| kind.convert(object.clone(), &validating.api_version).map_err(|refusal| message(&refusal));
+        let (old, new) = (old.map(convert).transpose()?, convert(new)?);
+        (validating.function)(old.as_ref(), Some(&new))
+    };
+    if reviewed.sample
+        && let Err(reason) = default(&reviewed.object).and_then(|sample| validate(None, &sample))
+    {
+        lines.push(format!("+ {place}: the validation refuses the sample: {reason}"));
+    }
+    let mut deleted = reviewed.object.clone();
+    deleted["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z".into();
+    let released = deleted.clone();
+    deleted["metadata"]["finalizers"] = json!([FINALIZER]);
+    if let Err(reason) = default(&released).and_then(|released| validate(Some(&deleted), &released)) {
+        let spec = &reviewed.object["spec"];
+        lines.push(format!("+ {place}: a deleted object cannot lose its finalizer: {reason} (spec {spec})"));
+    }
+}
+
+/// The conversion to each served version and back must lose nothing.
+fn conversions(kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>) {
+    let storage = kind.storage();
+    let stored = Arc::new(reviewed.object.clone());
+    let versions: BTreeMap<&str, _> = kind.all().map(|version| (version.version.as_str(), version)).collect();
+    for (name, version) in versions.into_iter().filter(|(name, version)| version.served && *name != storage.version) {
+        let trip = kind.read(&stored, version).and_then(|there| kind.write(Arc::unwrap_or_clone(there)));
+        let place = &reviewed.place;
+        match trip {
+            Ok(back) => {
+                let text = format!("{place}: the conversion to {name} and back changes the object");
+                claim(&text, &plain(&reviewed.object), &plain(&back), lines);
+            }
+            Err(refusal) => lines.push(format!("+ {place}: the conversion to {name} and back: {}", message(&refusal))),
+        }
+    }
+}
+
+/// Without the managers of fields.
+fn plain(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+    }
+    object
+}
