@@ -678,6 +678,11 @@ pub struct EditArgs {
     /// The URL of the source repository
     #[arg(long, value_name = "URL")]
     pub repo: Option<String>,
+    /// Keep CRDs up to date there too, beside config/crd/bases: a folder, a file for all, or a pattern such as
+    /// charts/demo/templates/crd-{singular}.yaml, with {group}, {plural}, {singular} and {kind}. In a file that exists, only the
+    /// generated values change; empty: nowhere else
+    #[arg(long, value_name = "PATTERN")]
+    pub crds: Option<String>,
     /// The copyright holder, named in LICENSE (MIT) and at the top of every scaffolded Rust file; empty for none
     #[arg(long, value_name = "NAME")]
     pub owner: Option<String>,

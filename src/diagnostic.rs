@@ -212,6 +212,7 @@ codes! {
     CrdNotShipped = "crd-not-shipped", Warning, "A CRD of the source is not shipped";
     CrdPanic = "crd-panic", Error, "`crd()` of a compiled type panics";
     CrdPatch = "crd-patch", Warning, "A patch of `config/crd` does not fit the generated CRD";
+    CrdPlace = "crd-place", Error, "The generated parts of a CRD cannot be replaced in the file that `PROJECT` names";
     CrdSize = "crd-size", Warning, "A CRD is too large for `kubectl apply` without `--server-side`";
     CrdTwice = "crd-twice", Warning, "A CRD is shipped twice with different content";
     DanglingKustomization = "dangling-kustomization", Warning, "A kustomization refers to a generated file that is removed";

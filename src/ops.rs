@@ -7,6 +7,7 @@ pub(crate) mod catalog;
 pub(crate) mod choice;
 pub(crate) mod compare;
 mod copied;
+pub(crate) mod crd_place;
 pub(crate) mod create_api;
 pub(crate) mod create_webhook;
 pub(crate) mod delete;

@@ -15,6 +15,7 @@ use crate::yaml;
 pub mod builtin;
 mod comments;
 pub mod crd_names;
+pub mod crd_place;
 pub mod ident;
 pub mod manager;
 pub mod name;
@@ -28,6 +29,7 @@ pub mod webhook;
 pub use resource::{Controllers, Resource, ResourceApi};
 
 use crd_names::CrdNames;
+use crd_place::CrdPlace;
 use manager::ManagerSource;
 use name::{ControllerName, Domain, Namespace, ProjectName};
 use parse::ProjectTool;
@@ -70,6 +72,8 @@ pub struct Project {
     /// The relative path to the root of the cargo workspace that the project is a member of, stored below `plugins`.
     /// `None` means that the project is its own workspace.
     pub workspace: Option<String>,
+    /// The place of CRDs beside `config/crd/bases`, stored below `plugins`.
+    pub crds: Option<CrdPlace>,
     /// The optional parts that are enabled, stored below `plugins`.
     pub parts: ProjectParts,
     /// The resources in creation order.
@@ -94,6 +98,7 @@ impl Project {
             license: None,
             manager: ManagerSource::DEFAULT,
             workspace: None,
+            crds: None,
             parts: ProjectParts::default(),
             resources: Vec::new(),
             unknown: Map::new(),

@@ -25,6 +25,7 @@ pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
         generate: args.make,
         domain: args.domain.clone(),
         repo: args.repo.clone(),
+        crds: args.crds.clone(),
         force: args.overwrite.force,
     };
     let Findings { value: next, diagnostics } = edit::run(&mut draft, &options)?;
@@ -46,7 +47,7 @@ fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
         choices.push(Choice::License(license.spdx().map(str::to_owned)));
     }
     choices.extend(choice::of_parts(&args.parts));
-    let others = args.multigroup.is_some() || args.domain.is_some() || args.repo.is_some();
+    let others = args.multigroup.is_some() || args.domain.is_some() || args.repo.is_some() || args.crds.is_some();
     if choices.is_empty() && !others && args.parts.plugins.is_empty() {
         let problem = Problem::new("no flag is given");
         return Err(UsageError(problem.help("pass the choice to change, such as `--namespaced`; see `--help`")).into());

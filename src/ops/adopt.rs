@@ -85,6 +85,9 @@ pub(crate) fn run(draft: &mut Draft, options: &AdoptOptions) -> Result<Findings<
     let is_confined = planned.keys().any(|path| path.as_str() == "config/namespaces/kustomization.yaml");
     let everything = if is_confined { "config/namespaces" } else { "config/default" };
     let shipped = ShippedManifests::read(&root, &packages.workspace(), &planned)?;
+    let own = project.resources.iter().filter(|kind| kind.api.is_some());
+    let place = shipped.place(draft, &own.map(Resource::crd_file_names).collect::<Vec<_>>())?;
+    project.crds.clone_from(&place.place);
     for (path, mut text) in planned {
         if path.as_str() == "config/manager/kustomization.yaml"
             && let Some(image) = &shipped.image
@@ -95,7 +98,8 @@ pub(crate) fn run(draft: &mut Draft, options: &AdoptOptions) -> Result<Findings<
     }
     draft.scaffold(RelPath::new(RECORD)?, project.to_yaml(), IfExists::Refuse);
     let is_complete = generated.refused.is_empty();
-    let value = told(&project, &packages, &shipped, is_complete, everything);
+    let shipped = shipped.told(&place);
+    let value = told(&project, &packages, shipped, is_complete, everything);
     Ok(Findings { value, diagnostics: found })
 }
 
@@ -350,13 +354,7 @@ fn counts(project: &Project) -> String {
 }
 
 /// The findings and the next steps, for people.
-fn told(
-    project: &Project,
-    packages: &Packages,
-    shipped: &ShippedManifests,
-    is_complete: bool,
-    everything: &str,
-) -> String {
+fn told(project: &Project, packages: &Packages, shipped: Vec<String>, is_complete: bool, everything: &str) -> String {
     let mut lines = vec![String::new(), counts(project)];
     if project.resources.is_empty() {
         lines.push(match elsewhere(packages) {
@@ -364,7 +362,7 @@ fn told(
             None => "No type derives `CustomResource`; `memcached-sdk generate` says what it cannot read.".to_owned(),
         });
     }
-    lines.extend(shipped.told());
+    lines.extend(shipped);
     let run = ("memcached-sdk generate".to_owned(), "after each change of the types, and of markers");
     let look = (
         format!("kubectl kustomize {everything}"),

@@ -314,14 +314,18 @@ pub(crate) fn is_computed(text: &str) -> bool {
 }
 
 /// Returns true for a file in the `templates` of a Helm chart.
-fn is_template(path: &Path) -> bool {
+pub(crate) fn is_template(path: &Path) -> bool {
     let is_of_chart = |folder: &Path| folder.parent().is_some_and(|chart| chart.join("Chart.yaml").is_file());
     path.ancestors().any(|folder| folder.ends_with("templates") && is_of_chart(folder))
 }
 
 /// A Helm template without its actions. [`normal::UNKNOWN`] stands for values.
-fn rendered(text: &str) -> String {
-    template::without_actions(text, |action| if action.is_line { "" } else { normal::UNKNOWN }.to_owned())
+pub(crate) fn rendered(text: &str) -> String {
+    template::without_actions(text, |action| match template::string_of(action.text) {
+        Some(text) => text,
+        None if action.is_line => String::new(),
+        None => normal::UNKNOWN.to_owned(),
+    })
 }
 
 /// Reads the CRDs in `plain`, which has the lines of `text`.

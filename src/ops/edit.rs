@@ -10,15 +10,16 @@ use similar::TextDiff;
 
 use super::choice::Choice;
 use super::replay::{Scaffold, replay};
-use super::{Findings, UsageError, init, manifests, rename};
+use super::{Findings, UsageError, crd_place, init, manifests, rename};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit::merge::{ConflictChoice, MergeConflict, Merged, marked, merge, without};
 use crate::edit::structure;
 use crate::parallel;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
-use crate::project::Project;
+use crate::project::crd_place::CrdPlace;
 use crate::project::manager::ManagerSource;
 use crate::project::name::Domain;
+use crate::project::{Project, Resource};
 use crate::scaffold::{self, manager};
 
 /// Options of `edit`.
@@ -31,6 +32,8 @@ pub(crate) struct EditOptions {
     pub(crate) domain: Option<String>,
     /// The URL of the repository.
     pub(crate) repo: Option<String>,
+    /// The place of CRDs beside `config/crd/bases`: a pattern or a folder. Empty for none.
+    pub(crate) crds: Option<String>,
     /// Plans the generated manifests as well.
     pub(crate) generate: bool,
     /// Overwrites files that exist with different content.
@@ -102,6 +105,14 @@ pub(crate) fn run(draft: &mut Draft, options: &EditOptions) -> Result<Findings<S
         choice.apply_to(&mut wanted);
     }
     refuse_for_adopted(&recorded, options)?;
+    if let Some(crds) = &options.crds {
+        let place = CrdPlace::parse_choice(crds).map_err(UsageError)?;
+        if let (Some(from), Some(to)) = (&recorded.crds, &place) {
+            let kinds = wanted.resources.iter().filter(|kind| kind.api.is_some()).map(Resource::crd_file_names);
+            found.extend(crd_place::relocate_all(draft, from, to, &kinds.collect::<Vec<_>>())?);
+        }
+        wanted.crds = place;
+    }
     let after = replay(&wanted)?;
     if wanted != project {
         found.extend(apply_difference(draft, &replay(&project)?, &after, rules)?);

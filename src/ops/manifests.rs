@@ -122,6 +122,7 @@ pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
         found = found.iter().filter(|found| found.code.severity() != Severity::Error).cloned().collect();
         found.push(Diagnostic::new(Code::NotGenerated, message).at(error.origin).help("run `memcached-sdk generate`"));
     }
+    let is_for_the_compiler = engine::is_for_the_compiler(&found);
     let output = Output::usual(draft.root());
     let written = output.write(&manifests, &Header::default(), Some(project), draft)?.report(&mut found);
     found.extend(written.kept);
@@ -132,7 +133,7 @@ pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
         found.extend(samples::update(crds, draft)?);
         found.extend(patches::patched(crds, draft)?.diagnostics);
     }
-    if engine::is_for_the_compiler(&found) {
+    if is_for_the_compiler {
         let problem = Problem::new("the CRDs of this project cannot be generated without compiling it");
         found.push(problem.help("pass `--make=false`, and run `memcached-sdk generate` afterwards").into());
     }

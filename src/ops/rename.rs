@@ -12,7 +12,7 @@ use anyhow::Result;
 use super::edit::{Edited, MergeRules};
 use super::moves::Moves;
 use super::replay::{Scaffold, replay};
-use super::{Findings, UsageError, bundle, manifests};
+use super::{Findings, UsageError, bundle, crd_place, manifests};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit::cargo_lock;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
@@ -101,6 +101,13 @@ pub(crate) fn apply(draft: &mut Draft, recorded: &Project, wanted: &Project) -> 
         let is_left = wanted.resources.iter().any(|other| other.crd_file() == resource.crd_file());
         if !is_left && draft.read(&crd)?.is_some() {
             draft.remove(crd);
+        }
+    }
+    if let Some(place) = &wanted.crds {
+        for (old, new) in recorded.resources.iter().zip(&wanted.resources).filter(|(old, _)| old.api.is_some()) {
+            if old.crd_name() != new.crd_name() {
+                found.extend(crd_place::rename(draft, place, &old.crd_file_names(), &new.crd_file_names())?);
+            }
         }
     }
     if !found.has_errors() {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::crd_place::CrdPlace;
 use super::manager::ManagerSource;
 use super::name::{ControllerName, Domain, Group, Kind, Namespace, Plural, ProjectName, ShortName, Version};
 use super::parts::{LeaderElection, ProjectParts, ProjectSwitch};
@@ -66,6 +67,7 @@ pub(super) fn parse(text: &str, tool: ProjectTool) -> Result<Project, Problem> {
             project.license = own.string("license")?;
             project.manager = own.parsed("manager", ManagerSource::parse)?.unwrap_or(project.manager);
             project.workspace = own.string("workspace")?;
+            project.crds = own.parsed("crds", CrdPlace::parse)?;
             project.parts.leader_election = own.parsed("leaderElection", LeaderElection::parse)?.unwrap_or_default();
             for switch in ProjectSwitch::ALL {
                 if own.bool(switch.key())?.unwrap_or_default() {
@@ -306,6 +308,7 @@ pub(super) fn to_value(project: &Project) -> Value {
         license,
         manager,
         workspace,
+        crds,
         parts,
         resources,
         unknown,
@@ -319,6 +322,7 @@ pub(super) fn to_value(project: &Project) -> Value {
     put(&mut own, "license", license.as_deref());
     put(&mut own, "manager", (*manager != ManagerSource::Vendored).then(|| manager.to_string()));
     put(&mut own, "workspace", workspace.as_deref());
+    put(&mut own, "crds", crds.as_ref().map(CrdPlace::as_str));
     let ProjectParts { leader_election, on } = parts;
     let elected = *leader_election != LeaderElection::default();
     put(&mut own, "leaderElection", elected.then_some(leader_election.as_str()));

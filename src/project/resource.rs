@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::builtin::Builtin;
+use super::crd_place::CrdFileNames;
 use super::name::{ControllerName, Domain, Group, Kind, Plural, SUBDOMAIN_MAX, ShortName, Version};
 use super::{crd_names, ident};
 use crate::diagnostic::Problem;
@@ -262,6 +263,12 @@ impl Resource {
     /// The name of the CRD: `memcacheds.cache.example.com`.
     pub(crate) fn crd_name(&self) -> String {
         format!("{}.{}", self.plural, self.qualified_group())
+    }
+
+    /// The names of its file at the place of CRDs.
+    pub(crate) fn crd_file_names(&self) -> CrdFileNames {
+        let (plural, kind) = (self.plural.to_string(), self.kind.to_string());
+        CrdFileNames { group: self.qualified_group(), plural, kind }
     }
 
     pub(super) fn check_lengths(&self) -> Result<(), Problem> {

@@ -11,6 +11,7 @@ mod clone;
 mod cluster;
 mod compare;
 mod crd;
+mod crd_place;
 mod create_api;
 mod create_webhook;
 mod delete;

@@ -1,13 +1,16 @@
 //! The manifests that the repository has already, in kustomizations, charts and other folders.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde_json::Value;
 
-use crate::ops::compare;
-use crate::plan::RelPath;
+use crate::diagnostic::Diagnostic;
+use crate::ops::{compare, crd_place};
+use crate::plan::{Draft, RelPath};
+use crate::project::crd_place::{CrdFileNames, CrdPlace};
 use crate::source::relative;
 
 /// A folder with manifests.
@@ -26,12 +29,23 @@ pub(super) struct ShippedManifests {
     pub(super) image: Option<String>,
     /// The file of the image.
     image_from: String,
+    /// The files of CRDs inside of the project, with the names of each.
+    crds: Vec<(String, CrdFileNames)>,
+}
+
+/// The place at which the project has its CRDs already.
+#[derive(Default)]
+pub(super) struct ShippedPlace {
+    /// The pattern of the files, if `generate` can write there.
+    pub(super) place: Option<CrdPlace>,
+    /// The reason why it cannot.
+    refused: Option<Diagnostic>,
 }
 
 impl ShippedManifests {
     /// Reads the YAML files of the workspace, except those that are planned.
     pub(super) fn read(root: &Path, workspace: &Path, planned: &BTreeMap<RelPath, String>) -> Result<Self> {
-        let mut shipped = Self { folders: BTreeMap::new(), image: None, image_from: String::new() };
+        let mut shipped = Self { folders: BTreeMap::new(), image: None, image_from: String::new(), crds: Vec::new() };
         let inside = root.strip_prefix(workspace).unwrap_or(Path::new(""));
         let up = "../".repeat(inside.components().count());
         let mut images: BTreeSet<String> = BTreeSet::new();
@@ -54,6 +68,12 @@ impl ShippedManifests {
             entry.is_chart |= is_chart;
             entry.is_kustomization |= is_kustomization;
             for object in &objects {
+                if object["kind"] == "CustomResourceDefinition"
+                    && let Ok(inside) = path.strip_prefix(root)
+                {
+                    let inside = inside.to_string_lossy().replace('\\', "/");
+                    shipped.crds.push((inside, crd_place::names(object)));
+                }
                 let kind = object["kind"].as_str().unwrap_or_default().to_owned();
                 if kind == "Deployment" {
                     for image in images_of(object) {
@@ -71,8 +91,37 @@ impl ShippedManifests {
         Ok(shipped)
     }
 
+    /// The place of the CRDs of these kinds: where most of them are, charts first.
+    pub(super) fn place(&self, draft: &Draft, kinds: &[CrdFileNames]) -> Result<ShippedPlace> {
+        let mut folders: BTreeMap<&str, Vec<(String, CrdFileNames)>> = BTreeMap::new();
+        for (path, names) in self.crds.iter().filter(|(_, names)| kinds.contains(names)) {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            folders.entry(folder).or_default().push((path.clone(), names.clone()));
+        }
+        let places = folders.into_values().filter_map(|files| {
+            let of_chart = files.iter().filter(|(path, _)| is_in_chart(&draft.root().join(path))).count();
+            let place = CrdPlace::of_files(&files)?;
+            Some((Reverse((files.len(), of_chart)), place))
+        });
+        let mut places: Vec<(Reverse<(usize, usize)>, CrdPlace)> = places.collect();
+        places.sort_by_key(|(rank, _)| *rank);
+        let mut shipped = ShippedPlace::default();
+        for (_, place) in places {
+            let mut refused = None;
+            for kind in kinds {
+                refused = refused.or(crd_place::refused(draft, &place, kind)?);
+            }
+            if refused.is_none() {
+                shipped.place = Some(place);
+                break;
+            }
+            shipped.refused = shipped.refused.or(refused);
+        }
+        Ok(shipped)
+    }
+
     /// Lists the folders with the manifests of an operator: what `config/` has too, and what it lacks.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(super) fn told(&self, place: &ShippedPlace) -> Vec<String> {
         let mut lines = Vec::new();
         for (path, folder) in self.folders.iter().filter(|(_, folder)| folder.is_of_operator()) {
             let what = match folder {
@@ -99,6 +148,18 @@ impl ShippedManifests {
             let command = format!("memcached-sdk generate crds --compare {}", paths.join(" --compare "));
             lines.push(format!("Compare their CRDs with the types: {command}"));
         }
+        if let Some(place) = &place.place {
+            lines.push(format!(
+                "`generate` keeps the CRDs in `{place}` up to date too; `memcached-sdk edit --crds` chooses another place."
+            ));
+        } else if let Some(refused) = &place.refused {
+            let at = refused.origin.as_ref().map(|origin| format!("{}:{}", origin.path, origin.line_column().0));
+            lines.push(format!(
+                "`generate` cannot keep these CRDs up to date: {}, in `{}`. When that is changed: memcached-sdk edit --crds FOLDER",
+                refused.message,
+                at.unwrap_or_default()
+            ));
+        }
         lines
     }
 }
@@ -122,6 +183,10 @@ impl ShippedFolder {
             .iter()
             .any(|kind| self.kinds.contains(*kind))
     }
+}
+
+fn is_in_chart(path: &Path) -> bool {
+    path.ancestors().any(|folder| folder.join("Chart.yaml").is_file())
 }
 
 /// Returns true for tests, examples and samples.

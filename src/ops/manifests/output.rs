@@ -13,6 +13,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit;
 use crate::k8s::{self, kind_name};
 use crate::ops::Findings;
+use crate::ops::crd_place::PlacedCrds;
 use crate::ops::elsewhere::elsewhere;
 use crate::parallel;
 use crate::plan::{Draft, RelPath};
@@ -130,6 +131,8 @@ impl Output {
         let mut kept = Diagnostics::default();
         let mut found = Diagnostics::default();
         if let Some(crds) = &manifests.crds {
+            let place = project.and_then(|project| project.crds.as_ref()).filter(|_| self.is_usual());
+            let mut placed = PlacedCrds::new(header.text());
             let mut written = BTreeSet::new();
             let texts = parallel::map(crds, |crd| yaml::file(header.text(), std::slice::from_ref(&crd.value)));
             for (crd, text) in crds.iter().zip(texts) {
@@ -137,6 +140,7 @@ impl Output {
                 if self.is_usual() && project.is_some() && draft.read(&path)?.is_none() {
                     list(draft, &path)?;
                 }
+                placed.generated_before(place.and(draft.read(&path)?));
                 draft.generate(path.clone(), text);
                 written.insert(path);
             }
@@ -160,8 +164,12 @@ impl Output {
             let stale: Vec<RelPath> = stale.into_iter().map(|(path, _)| path).collect();
             removes = !stale.is_empty();
             for path in stale {
+                placed.gone(place.and(draft.read(&path)?));
                 found.extend(unlist(draft, &path)?);
                 draft.remove(path);
+            }
+            if let Some(place) = place {
+                found.extend(placed.write(crds, place, draft)?);
             }
         }
         if let Some(roles) = &manifests.roles.documents {

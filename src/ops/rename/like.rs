@@ -17,7 +17,12 @@ const GENERATED: [&str; 3] = ["config/crd/bases/", "config/rbac/role.yaml", "con
 pub(super) fn places(draft: &Draft, from: &Project, to: &Project, after: &Scaffold) -> Diagnostics {
     let words = old_names(from, to);
     let there = files_in(draft.root(), &PLACES).filter_map(Result::ok);
-    let paths: BTreeSet<RelPath> = there.chain(draft.paths().cloned()).collect();
+    let mut paths: BTreeSet<RelPath> = there.chain(draft.paths().cloned()).collect();
+    for resource in to.resources.iter().filter(|resource| resource.api.is_some()) {
+        if let Some(Ok(crd)) = to.crds.as_ref().map(|place| place.path(&resource.crd_file_names())) {
+            paths.remove(&crd);
+        }
+    }
     let mut found = Diagnostics::default();
     for path in paths.into_iter().filter(|path| !GENERATED.iter().any(|generated| path.as_str().starts_with(generated)))
     {

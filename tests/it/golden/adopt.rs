@@ -29,7 +29,7 @@ fn main() {}
 "#;
 
 /// The custom resource `kind` of `group`.
-fn kind(kind: &str, group: &str) -> String {
+pub(crate) fn kind(kind: &str, group: &str) -> String {
     format!(
         "/// {kind}.\n#[derive(CustomResource, Clone, Debug, Deserialize, JsonSchema, Serialize)]\n\
          #[kube(group = \"{group}\", version = \"v1\", kind = \"{kind}\", namespaced, shortname = \"{}\")]\n\
@@ -38,7 +38,8 @@ fn kind(kind: &str, group: &str) -> String {
     )
 }
 
-const IMPORTS: &str = "use kube::CustomResource;\nuse schemars::JsonSchema;\nuse serde::{Deserialize, Serialize};\n\n";
+pub(crate) const IMPORTS: &str =
+    "use kube::CustomResource;\nuse schemars::JsonSchema;\nuse serde::{Deserialize, Serialize};\n\n";
 
 /// A crate with the custom resource `Duck` and its controller, in a folder of the sandbox.
 pub(crate) fn crate_in(sandbox: &Sandbox, folder: &str) {
@@ -278,6 +279,7 @@ Manifests that were there stay as they are:
   deploy/crds (files): config/ has CustomResourceDefinition too
 The image `registry.example.com/pond:1.2` is from `deploy/all.yaml`.
 Compare their CRDs with the types: memcached-sdk generate crds --compare deploy/crds
+`generate` keeps the CRDs in `deploy/crds/{group}_{plural}.yaml` up to date too; `memcached-sdk edit --crds` chooses another place.
 
 Next:
   kubectl kustomize config/namespaces # everything that is deployed; give config/manager what your program needs

@@ -118,7 +118,7 @@ fn templates_of_a_chart_are_read_without_values() {
     let template = crd
         .replace("  name: ponds.example.com\n", metadata)
         .replace("kind: Pond\n", "kind: {{ .Values.kind | quote }}\n")
-        .replace("The depth in meters.", "The depth in {{ \"{{\" }} unit }}.");
+        .replace("The depth in meters.", "The depth in {{ .Values.unit }}.");
     sandbox.file("chart/Chart.yaml", "name: x\n").file("chart/values.yaml", "crds: true\n");
     sandbox.file("chart/templates/crd.yaml", &format!("{{{{- if .Values.crds }}}}\n{template}{{{{- end }}}}\n"));
     sandbox.file("chart/templates/other.yaml", "{{ range .Values.list }}\na: [\n{{ end }}\n");

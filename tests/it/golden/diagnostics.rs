@@ -323,7 +323,8 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Codes that need cargo, git, rustfmt or a whole project, each with the test file that covers it.
-const ELSEWHERE: [(Code, &str); 38] = [
+const ELSEWHERE: [(Code, &str); 39] = [
+    (Code::CrdPlace, "crd_place.rs"),
     (Code::DanglingKustomization, "generate.rs"),
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
