@@ -50,10 +50,9 @@ fn action_end(text: &str) -> usize {
             Some('"') if is_escaped => is_escaped = false,
             Some('"') if letter == '\\' => is_escaped = true,
             Some(open) if letter == open => quote = None,
-            Some(_) => {}
             None if matches!(letter, '"' | '`') => quote = Some(letter),
             None if inner[at..].starts_with("}}") => return start + at + 2,
-            None => {}
+            _ => {}
         }
     }
     // A quote that does not end is text of something else.

@@ -84,8 +84,11 @@ impl CrdText {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    let line =
-                        range.start + error.location().map_or(0, |place| place.line().saturating_sub(1) as usize);
+                    let line = range.start
+                        + error
+                            .location()
+                            .and_then(|place| usize::try_from(place.line()).ok())
+                            .map_or(0, |line| line.saturating_sub(1));
                     let message = format!(
                         "the CRD is not valid YAML without its Helm actions: {}",
                         yaml::reason(&error.to_string())
@@ -188,7 +191,7 @@ impl CrdText {
         let line = |plain: &str| {
             let plain = if plain.trim().is_empty() { plain.to_owned() } else { " ".repeat(indent) + plain };
             let text = if self.is_template { escaped(&plain) } else { plain.clone() };
-            PlainLine { plain, text }
+            PlainLine { text, plain }
         };
         text.split_inclusive('\n').map(line).collect()
     }
@@ -296,8 +299,9 @@ impl CrdText {
         let head = match heads[..] {
             [] => {
                 let head = self.printed(&format!("{section}:\n"), indent);
-                self.lines.splice(metadata.start + 1..metadata.start + 1, head);
-                metadata.start + 1
+                let at = metadata.start + 1;
+                self.lines.splice(at..at, head);
+                at
             }
             [head] if self.is_static(&metadata, head) => head,
             [head, ..] => {
@@ -319,7 +323,8 @@ impl CrdText {
             let mut entry = Map::new();
             entry.insert(key.clone(), value.clone());
             let text = self.printed(&yaml::document(&Value::Object(entry)), entry_indent);
-            self.lines.splice(head + 1..head + 1, text);
+            let at = head + 1;
+            self.lines.splice(at..at, text);
         }
         if self.section(head).is_empty() {
             self.lines.remove(head);
