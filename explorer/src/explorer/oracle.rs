@@ -183,7 +183,7 @@ pub(super) enum Upgrade {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
     Both,
-    /// Those of the other controller are deleted.
+    /// The samples of the other controller are deleted.
     Leave,
     /// The samples are deleted.
     Outlive,
