@@ -20,7 +20,12 @@ pub(super) struct Undisturbed<'a> {
 
 /// All schedules: in turn one of each oracle.
 pub(super) fn schedules(oracles: &[Oracle], runs: &Undisturbed<'_>) -> Vec<Schedule> {
-    let mut lists: Vec<_> = oracles.iter().map(|oracle| schedules_of(*oracle, runs).into_iter()).collect();
+    in_turn(oracles.iter().map(|oracle| schedules_of(*oracle, runs)).collect())
+}
+
+/// The first item of each list, then the second ones, and so on.
+fn in_turn<T>(lists: Vec<Vec<T>>) -> Vec<T> {
+    let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
     let mut all = Vec::new();
     loop {
         let before = all.len();
@@ -107,14 +112,7 @@ fn drifts(owned: &ClusterObjects) -> Vec<(Drift, ObjectKey)> {
             }
             drifts.push(Drift::Remove(pointer));
         }
-        lists.push(drifts.into_iter().map(|drift| (drift, key.clone())).collect::<Vec<_>>().into_iter());
+        lists.push(drifts.into_iter().map(|drift| (drift, key.clone())).collect());
     }
-    let mut all = Vec::new();
-    loop {
-        let before = all.len();
-        all.extend(lists.iter_mut().filter_map(Iterator::next));
-        if all.len() == before {
-            return all;
-        }
-    }
+    in_turn(lists)
 }
