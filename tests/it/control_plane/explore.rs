@@ -69,9 +69,12 @@ fn an_operator_without_a_bug_is_clean_and_a_schedule_replays() {
     let operator = tool::tool(MODULE, "./cmd");
     let plane = ControlPlane::start();
     let kubeconfig = plane.admin.kubeconfig().display().to_string();
-    let output = explore(&operator, "none", &["--kubeconfig", &kubeconfig, "--budget", "20s"]);
+    let flags = ["--kubeconfig", &kubeconfig, "--budget", "20s", "--output", "json"];
+    let output = explore(&operator, "none", &flags);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(said(&output).starts_with("0 findings in "), "{}", said(&output));
+    // A slow machine may warn that runs differ in the number of their requests.
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["findings"], serde_json::json!([]), "{}", said(&output));
 
     let replay = ["--kubeconfig", &kubeconfig, "--replay", "create: delete after write 1"];
     let output = explore(&operator, "none", &replay);
