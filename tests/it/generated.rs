@@ -53,7 +53,7 @@ pub(crate) fn cargo(project: &Path, args: &[&str]) -> Command {
     // Without an API server, tests that need one fail when this variable is set.
     command.env_remove("CI");
     // A workspace member has no profile of its own: set the profile for the manager's tests.
-    command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
+    command.env("CARGO_PROFILE_DEV_DEBUG", "none");
     command
 }
 

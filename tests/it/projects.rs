@@ -320,7 +320,7 @@ fn render_shows_the_effect_of_a_spec() {
             .args(arguments)
             .current_dir(project.path(""))
             .env("CARGO_TARGET_DIR", generated::target());
-        let output = command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only").output().unwrap();
+        let output = command.env("CARGO_PROFILE_DEV_DEBUG", "none").output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         let error: Vec<&str> = error.lines().skip_while(|line| !line.starts_with("error: ")).collect();
         (String::from_utf8_lossy(&output.stdout).into_owned(), error.join("\n"))

@@ -88,7 +88,7 @@ fn every_step_runs() {
                     .current_dir(project.path(""))
                     .envs(variables.iter().copied())
                     .env("CARGO_TARGET_DIR", generated::target())
-                    .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
+                    .env("CARGO_PROFILE_DEV_DEBUG", "none")
                     .env("CARGO_INSTALL_ROOT", &tools)
                     .env("CONTAINERS", generated::target().with_file_name("node"))
                     .env("CONTAINER_TOOL", container_tool())
