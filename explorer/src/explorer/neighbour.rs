@@ -62,15 +62,7 @@ impl Explorer {
             Visit::Leave => vec![create(samples.clone()), delete(samples.clone())],
             Visit::Outlive => vec![create(samples.clone()), self.delete()],
         };
-        let key = format!("{namespace}/{name}");
-        let known = baseline.fresh.borrow().get(&key).cloned();
-        let image = known.unwrap_or_else(|| {
-            let outcome = self.run(&alone, Disturbance::Nothing, vec![create(samples.clone())], false);
-            let image = outcome.restless.map_or_else(|| Ok(self.state(&alone)), Err);
-            baseline.fresh.borrow_mut().insert(key, image.clone());
-            image
-        });
-        let image = image.ok()?;
+        let only = self.end(baseline, format!("{namespace}/{name}"), &alone, samples).ok()?;
         let outcome = self.run(server, Disturbance::Nothing, acts, false);
         let end = self.state(server);
         let difference = match visit {
@@ -79,7 +71,7 @@ impl Explorer {
                 own.diff(&end.within(&own))
             }
             Visit::Leave => expected.diff(&end),
-            Visit::Outlive => image.diff(&end),
+            Visit::Outlive => only.diff(&end),
         };
         Some((outcome, difference))
     }

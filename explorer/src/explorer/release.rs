@@ -96,18 +96,9 @@ impl Explorer {
 
     /// The end for new objects of the author.
     fn installed(&self, baseline: &Baseline, name: &str, authored: Vec<Value>) -> Result<ClusterState, String> {
-        let key = format!("release {name}");
-        if let Some(known) = baseline.fresh.borrow().get(&key) {
-            return known.clone();
-        }
-        let fresh = self.server.snapshot();
         let samples: Vec<Value> = authored.into_iter().map(written).collect();
-        let image = create(samples.clone())(&fresh.snapshot()).and_then(|()| {
-            let outcome = self.run(&fresh, Disturbance::Nothing, vec![create(samples)], false);
-            outcome.restless.map_or_else(|| Ok(self.state(&fresh)), Err)
-        });
-        baseline.fresh.borrow_mut().insert(key, image.clone());
-        image
+        create(samples.clone())(&self.server.snapshot())?;
+        self.end(baseline, format!("release {name}"), &self.server.snapshot(), samples)
     }
 
     fn is_authored(&self, object: &Value) -> bool {

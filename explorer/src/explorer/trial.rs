@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::Explorer;
 use super::act::{create, drifting};
 use super::event::{MemoryEvent, MemorySchedule};
@@ -21,7 +23,7 @@ pub(super) struct Baseline {
     pub(super) deleted: ClusterState,
     pub(super) create: Outcome,
     pub(super) delete: Outcome,
-    /// The ends of new objects by their spec, or the reason why they do not settle.
+    /// The ends for new samples by their key: see [`Explorer::end`].
     pub(super) fresh: RefCell<BTreeMap<String, Result<ClusterState, String>>>,
 }
 
@@ -131,17 +133,26 @@ impl Explorer {
     fn fresh(&self, server: &ApiServer, baseline: &Baseline) -> Result<ClusterState, String> {
         let mut samples = self.samples.clone();
         let sample = samples.first_mut().ok_or("no sample")?;
-        let spec = server.all().remove(&self.server.place(sample)?).unwrap_or_default()["spec"].take();
-        let key = spec.to_string();
+        sample["spec"] = server.all().remove(&self.server.place(sample)?).unwrap_or_default()["spec"].take();
+        let key = sample["spec"].to_string();
+        self.end(baseline, key, &self.server.snapshot(), samples)
+    }
+
+    /// The end of a run that creates samples, or the reason why it does not settle. Each key runs once.
+    pub(super) fn end(
+        &self,
+        baseline: &Baseline,
+        key: String,
+        server: &ApiServer,
+        samples: Vec<Value>,
+    ) -> Result<ClusterState, String> {
         if let Some(known) = baseline.fresh.borrow().get(&key) {
             return known.clone();
         }
-        sample["spec"] = spec;
-        let fresh = self.server.snapshot();
-        let outcome = self.run(&fresh, Disturbance::Nothing, vec![create(samples)], false);
-        let image = outcome.restless.map_or_else(|| Ok(self.state(&fresh)), Err);
-        baseline.fresh.borrow_mut().insert(key, image.clone());
-        image
+        let outcome = self.run(server, Disturbance::Nothing, vec![create(samples)], false);
+        let end = outcome.restless.map_or_else(|| Ok(self.state(server)), Err);
+        baseline.fresh.borrow_mut().insert(key, end.clone());
+        end
     }
 
     /// Counts a run, and adds its finding.
