@@ -383,23 +383,9 @@ impl BinaryExplorer<'_> {
     }
 
     fn finding(&self, oracle: Oracle, schedule: &Schedule, trial: &Trial) -> ExploreFinding {
-        let schedule = schedule.to_string();
-        let mut words = vec!["memcached-sdk".to_owned(), "explore".to_owned()];
-        words.extend(self.options.flags.iter().map(|flag| quoted(flag)));
-        words.extend(["--replay".to_owned(), quoted(&schedule), "--".to_owned()]);
-        words.extend(self.options.command.iter().map(|word| quoted(&word.to_string_lossy())));
         let (difference, writes) = (trial.difference.clone(), trial.writes.clone());
-        let finding = Finding { oracle, schedule, difference, writes, repeats: 0 };
-        ExploreFinding { finding, log: trial.log.clone(), replay: words.join(" ") }
-    }
-}
-
-/// A word of a shell.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+        let finding = Finding { oracle, schedule: schedule.to_string(), difference, writes, repeats: 0 };
+        let replay = report::replay(self.options, &finding.schedule);
+        ExploreFinding { finding, log: trial.log.clone(), replay }
     }
 }

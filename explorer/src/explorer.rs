@@ -249,7 +249,7 @@ impl Explorer {
     }
 
     /// Excludes a generated value, such as `/data/password` of `secrets`, from comparisons. It must exist, and a new process
-    /// must keep it.
+    /// must keep it. The pointer is the one in the difference of a finding.
     #[must_use]
     pub fn generated(mut self, resource: &str, pointer: &str) -> Self {
         self.generated.insert((resource.to_owned(), pointer.to_owned()));

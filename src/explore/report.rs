@@ -8,6 +8,8 @@ use explorer::exploration::write_counts;
 use explorer::{Finding, Oracle};
 use serde_json::{Value, json};
 
+use super::Exploration;
+
 /// A finding of an exploration. Its text has the command that replays the schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct ExploreFinding {
@@ -91,5 +93,24 @@ impl Display for ExploreReport {
         write_counts(out, self.findings.len(), &self.trials, self.deterministic)?;
         let end = if self.out_of_budget { ", out of budget (`--budget 10m` for more)" } else { "" };
         writeln!(out, ", {:.1} s{end}", self.elapsed.as_secs_f64())
+    }
+}
+
+/// The command that runs a schedule again.
+pub(super) fn replay(options: &Exploration, schedule: &str) -> String {
+    let mut words = vec!["memcached-sdk".to_owned(), "explore".to_owned()];
+    words.extend(options.flags.iter().map(|flag| quoted(flag)));
+    words.extend(["--replay".to_owned(), quoted(schedule), "--".to_owned()]);
+    words.extend(options.command.iter().map(|word| quoted(&word.to_string_lossy())));
+    words.join(" ")
+}
+
+/// A word of a shell.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
