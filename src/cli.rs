@@ -1472,36 +1472,25 @@ pub struct ExploreArgs {
     pub output: DataFormat,
 }
 
-/// The properties that `explore` checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExploreOracle {
-    /// The state settles, and a new process changes nothing
-    Quiet,
-    /// The end is the same after a crash before or after each write
-    Crash,
-    /// After a deletion at any time, nothing of the operator stays
-    Deletion,
-    /// Each owned object and field is repaired
-    Drift,
-    /// The end is the same after 409, 429, 500, 504 or a dropped connection
-    Faults,
-    /// The end is the same after changes of the spec, and for a new object
-    History,
-    /// The role permits all requests
-    Permission,
-}
+/// An oracle of `explore`, with its help.
+#[derive(Debug, Clone, Copy)]
+pub struct ExploreOracle(pub(crate) Oracle, &'static str);
 
-impl ExploreOracle {
-    pub(crate) fn oracle(self) -> Oracle {
-        match self {
-            Self::Quiet => Oracle::Quiet,
-            Self::Crash => Oracle::Crash,
-            Self::Deletion => Oracle::Deletion,
-            Self::Drift => Oracle::Drift,
-            Self::Faults => Oracle::Faults,
-            Self::History => Oracle::History,
-            Self::Permission => Oracle::Permission,
-        }
+impl ValueEnum for ExploreOracle {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self(Oracle::Quiet, "The state settles, and a new process changes nothing"),
+            Self(Oracle::Crash, "The end is the same after a crash before or after each write"),
+            Self(Oracle::Deletion, "After a deletion at any time, nothing of the operator stays"),
+            Self(Oracle::Drift, "Each owned object and field is repaired"),
+            Self(Oracle::Faults, "The end is the same after 409, 429, 500, 504 or a dropped connection"),
+            Self(Oracle::History, "The end is the same after changes of the spec, and for a new object"),
+            Self(Oracle::Permission, "The role permits all requests"),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.1))
     }
 }
 

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use explorer::Finding;
+use explorer::exploration::{ClusterState, Event, Phase, Requests, Schedule};
 use hyper::Method;
 use serde_json::Value;
 
@@ -22,19 +24,16 @@ mod process;
 mod proxy;
 mod report;
 mod request;
-mod schedule;
 mod setup;
-mod state;
 mod world;
 
+pub(crate) use explorer::Oracle;
 pub(crate) use report::ExploreReport;
-pub(crate) use schedule::Oracle;
 
+use api::ClusterObjects;
 use oracles::Undisturbed;
 use proxy::CountedRequest;
 use report::ExploreFinding;
-use schedule::{Disturbance, Phase, Schedule};
-use state::{ClusterObjects, ClusterState};
 use world::{End, World};
 
 /// The API server of an exploration.
@@ -74,8 +73,7 @@ struct Baseline {
     kept: ClusterState,
     /// The end without samples.
     idle: ClusterState,
-    create: Vec<CountedRequest>,
-    delete: Vec<CountedRequest>,
+    requests: Requests,
     /// The ends of new objects by their spec, or the reason why they do not settle.
     fresh: BTreeMap<String, Result<ClusterState, String>>,
 }
@@ -152,12 +150,7 @@ impl BinaryExplorer<'_> {
         let sample = self.world.samples.first();
         let kind = sample.map(|sample| sample.object.clone()).unwrap_or_default();
         let schema = setup::spec_schema(&self.options.crds, &kind);
-        let runs = Undisturbed {
-            create: &baseline.create,
-            delete: &baseline.delete,
-            owned: &baseline.owned,
-            spec: (&schema, &kind["spec"]),
-        };
+        let runs = Undisturbed { requests: &baseline.requests, owned: &baseline.owned, spec: (&schema, &kind["spec"]) };
         let schedules = oracles::schedules(&oracles, &runs);
         let count = schedules.len();
         (self.say)(&format!("{count} schedules, at most {} s", self.options.budget.as_secs()));
@@ -210,7 +203,7 @@ impl BinaryExplorer<'_> {
         let keep = Schedule::undisturbed(Phase::Keep);
         self.world.stop().await;
         self.world.start().await?;
-        self.world.proxy.arm(&Disturbance::Nothing);
+        self.world.proxy.arm(&Event::Nothing);
         let difference = match self.world.settle(Some(&first)).await? {
             End::Settled(state) => first.diff(&state),
             End::Restless(reason) => vec![reason],
@@ -220,7 +213,7 @@ impl BinaryExplorer<'_> {
         self.judge(&keep, trial);
 
         let delete = Schedule::undisturbed(Phase::Delete);
-        self.world.proxy.arm(&Disturbance::Nothing);
+        self.world.proxy.arm(&Event::Nothing);
         self.world.proxy.delete_samples().await?;
         let difference = match self.world.settle(Some(&idle)).await? {
             End::Settled(state) => idle.diff(&state),
@@ -240,16 +233,18 @@ impl BinaryExplorer<'_> {
         self.report.deterministic = Some(writes(&requests) == writes(&again));
         self.world.generated = first.differing(&second);
         let mut objects = self.world.objects().await?;
-        let kept = ClusterState::new(&objects, &self.world.generated);
+        let kept = ClusterState::new(objects.clone(), &self.world.generated);
         self.settled = true;
         let samples: Vec<_> = self.world.samples.iter().map(world::PlacedSample::key).collect();
         objects.retain(|key, _| !samples.contains(key));
-        Ok(Some(Baseline { owned: objects, kept, idle, create: again, delete: deletion, fresh: BTreeMap::new() }))
+        let flags = |log: Vec<CountedRequest>| log.into_iter().map(|request| request.write).collect();
+        let requests = Requests { create: flags(again), delete: flags(deletion) };
+        Ok(Some(Baseline { owned: objects, kept, idle, requests, fresh: BTreeMap::new() }))
     }
 
     /// Creates the samples. Returns the end and the requests; none if the state does not settle.
     async fn undisturbed_create(&mut self) -> Result<Option<(ClusterState, Vec<CountedRequest>)>> {
-        self.world.proxy.arm(&Disturbance::Nothing);
+        self.world.proxy.arm(&Event::Nothing);
         self.world.create_samples().await?;
         let end = self.world.settle(None).await?;
         let create = Schedule::undisturbed(Phase::Create);
@@ -278,20 +273,20 @@ impl BinaryExplorer<'_> {
             self.world.start().await?;
         }
         if schedule.phase != Phase::Create && !self.settled {
-            self.world.proxy.arm(&Disturbance::Nothing);
+            self.world.proxy.arm(&Event::Nothing);
             self.world.create_samples().await?;
             self.world.settle(Some(&baseline.kept)).await?;
         }
         self.settled = false;
-        self.world.proxy.arm(&schedule.disturbance);
-        match (&schedule.disturbance, schedule.phase) {
-            (Disturbance::Drift(drift, key), _) => {
+        self.world.proxy.arm(&schedule.event);
+        match (&schedule.event, schedule.phase) {
+            (Event::Drift(drift, key), _) => {
                 if !self.world.drift(drift, key).await? {
                     self.settled = true;
                     return Ok(None);
                 }
             }
-            (Disturbance::History(patches), _) => {
+            (Event::History(patches), _) => {
                 for (at, patch) in patches.iter().enumerate() {
                     if at > 0 {
                         self.world.settle(None).await?;
@@ -309,8 +304,8 @@ impl BinaryExplorer<'_> {
                 self.world.start().await?;
             }
         }
-        let expected = match &schedule.disturbance {
-            Disturbance::History(_) => None,
+        let expected = match &schedule.event {
+            Event::History(_) => None,
             _ if schedule.removes() => Some(&baseline.idle),
             _ => Some(&baseline.kept),
         };
@@ -349,7 +344,7 @@ impl BinaryExplorer<'_> {
         }
         self.world.reset().await?;
         self.world.start().await?;
-        self.world.proxy.arm(&Disturbance::Nothing);
+        self.world.proxy.arm(&Event::Nothing);
         self.world.create_with(&spec).await?;
         let end = match self.world.settle(None).await? {
             End::Settled(state) => Ok(state),
@@ -388,29 +383,9 @@ impl BinaryExplorer<'_> {
     }
 
     fn finding(&self, oracle: Oracle, schedule: &Schedule, trial: &Trial) -> ExploreFinding {
-        let schedule = schedule.to_string();
-        let mut words = vec!["memcached-sdk".to_owned(), "explore".to_owned()];
-        words.extend(self.options.flags.iter().map(|flag| quoted(flag)));
-        words.extend(["--replay".to_owned(), quoted(&schedule), "--".to_owned()]);
-        words.extend(self.options.command.iter().map(|word| quoted(&word.to_string_lossy())));
-        ExploreFinding {
-            oracle,
-            schedule,
-            difference: trial.difference.clone(),
-            writes: trial.writes.clone(),
-            log: trial.log.clone(),
-            replay: words.join(" "),
-            repeats: 0,
-        }
-    }
-}
-
-/// A word of a shell.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+        let (difference, writes) = (trial.difference.clone(), trial.writes.clone());
+        let finding = Finding { oracle, schedule: schedule.to_string(), difference, writes, repeats: 0 };
+        let replay = report::replay(self.options, &finding.schedule);
+        ExploreFinding { finding, log: trial.log.clone(), replay }
     }
 }

@@ -142,7 +142,7 @@ fn without_tests(text: &str) -> String {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         match line {
-            "#[cfg(feature = \"runtime\")]" => {}
+            "#[cfg(feature = \"exploration\")]" | "#[cfg(feature = \"runtime\")]" => {}
             "#[cfg(feature = \"sources\")]" | "#[cfg(test)]" => {
                 let item = lines.next().unwrap_or_default();
                 if !item.ends_with(';') {
@@ -174,7 +174,7 @@ fn manifest(of: &Library) -> Result<DocumentMut> {
 
     let mut features = Table::new();
     for (name, enables) in entries(&library, &["features"])? {
-        if !["default", "runtime", "sources"].contains(&name) {
+        if !["default", "exploration", "runtime", "sources"].contains(&name) {
             let mut enables = enables.as_array().cloned().unwrap_or_default();
             enables.retain(|feature| feature.as_str() != Some("runtime"));
             features.insert(name, plain(&Item::Value(Value::Array(enables)))?);

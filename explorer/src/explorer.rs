@@ -1,22 +1,22 @@
 //! The explorer: runs an operator under many schedules, and compares the ends.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::Method;
 use serde_json::Value;
 
-use crate::server::{ApiServer, Verdict};
+use crate::exploration::{ComparedField, Oracle};
+use crate::server::ApiServer;
 use crate::stages::Stages;
-use crate::store::Key;
 
+mod act;
 mod beside;
+mod event;
 mod gate;
 mod history;
-mod oracle;
+mod neighbour;
 mod permission;
 mod release;
 mod render;
@@ -25,26 +25,15 @@ mod review;
 mod run;
 mod schedules;
 mod status;
+mod trial;
 
-pub use oracle::Oracle;
-pub use report::{Finding, Report};
+pub use report::Report;
 
 use beside::Beside;
-use gate::{Disturbance, Held, Invariant};
-use oracle::{Drift, Event, Fault, Image, Phase, Schedule, Visit, other_value};
+use event::MemorySchedule;
+use gate::Invariant;
 use permission::Usage;
 use release::Release;
-use run::{Act, Outcome};
-
-/// The manager of the samples.
-const AUTHOR: &str = "author";
-/// The manager of changes by another client.
-const STRANGER: &str = "stranger";
-/// Managers that are not the operator.
-const OTHERS: [&str; 3] = [AUTHOR, STRANGER, "kube-controller-manager"];
-
-/// The namespace of objects beside the samples.
-const NEIGHBOUR: &str = "neighbour";
 
 type Start = Box<dyn Fn(kube::Client) -> Pin<Box<dyn Future<Output = ()>>>>;
 
@@ -69,7 +58,7 @@ pub struct Explorer {
     oracles: Vec<Oracle>,
     stop_at_finding: bool,
     /// Resources with the pointers of generated values.
-    generated: Vec<(String, String)>,
+    generated: BTreeSet<ComparedField>,
     /// The only oracle whose findings count.
     wanted: Option<Oracle>,
     roles: Vec<Value>,
@@ -87,19 +76,6 @@ fn boxed<F: Future + 'static>(start: impl Fn(kube::Client) -> F + 'static) -> St
             operator.await;
         })
     })
-}
-
-/// The states that runs start from, and their ends without a disturbance.
-struct Baseline {
-    /// The end without samples: the objects of the operator itself.
-    idle: ApiServer,
-    settled: ApiServer,
-    kept: Image,
-    deleted: Image,
-    create: Outcome,
-    delete: Outcome,
-    /// The ends of new objects by their spec, or the reason why they do not settle.
-    fresh: RefCell<BTreeMap<String, Result<Image, String>>>,
 }
 
 impl Explorer {
@@ -134,7 +110,7 @@ impl Explorer {
                 Oracle::Release,
             ],
             stop_at_finding: false,
-            generated: Vec::new(),
+            generated: BTreeSet::new(),
             wanted: None,
             roles: Vec::new(),
             usage: Arc::default(),
@@ -273,10 +249,10 @@ impl Explorer {
     }
 
     /// Excludes a generated value, such as `/data/password` of `secrets`, from comparisons. It must exist, and a new process
-    /// must keep it.
+    /// must keep it. The pointer is the one in the difference of a finding.
     #[must_use]
     pub fn generated(mut self, resource: &str, pointer: &str) -> Self {
-        self.generated.push((resource.to_owned(), pointer.to_owned()));
+        self.generated.insert((resource.to_owned(), pointer.to_owned()));
         self
     }
 
@@ -335,7 +311,7 @@ impl Explorer {
     /// operator no longer sends its request.
     pub fn replay(&self, schedule: &str) -> Result<(), String> {
         let text = schedule;
-        let schedule: Schedule = text.parse()?;
+        let schedule: MemorySchedule = text.parse()?;
         let mut report = Report::default();
         if let Ok(baseline) = self.baseline(&mut report) {
             let Some((outcome, difference)) = self.trial(&baseline, &schedule) else {
@@ -348,322 +324,6 @@ impl Explorer {
         let found = findings.find(|finding| finding.schedule == text || finding.oracle == Oracle::Quiet);
         found.map_or(Ok(()), |finding| Err(finding.to_string()))
     }
-
-    /// Runs the undisturbed schedules: create, keep and delete. Without a settled state, no other schedule can be judged.
-    fn baseline(&self, report: &mut Report) -> Result<Baseline, ()> {
-        let undisturbed = |phase| Schedule { phase, event: Event::Nothing };
-        let settled = self.server.snapshot();
-        let create = self.run(&settled, Disturbance::Nothing, vec![self.create()], false);
-        let restless = create.restless.is_some();
-        self.judge(report, &undisturbed(Phase::Create), create.clone(), &[]);
-        if restless {
-            return Err(());
-        }
-        let again = self.run(&self.server.snapshot(), Disturbance::Nothing, vec![self.create()], false);
-        report.deterministic = Some(create.log == again.log);
-        let idle = self.server.snapshot();
-        self.run(&idle, Disturbance::Nothing, Vec::new(), false);
-        let empty = self.image(&idle);
-        let kept = self.image(&settled);
-        let exact = Image::new(&settled, &self.ignored, &[]);
-        let copy = settled.snapshot();
-        let keep = self.run(&copy, Disturbance::Nothing, Vec::new(), false);
-        let difference = exact.diff(&Image::new(&copy, &self.ignored, &[]));
-        let restless = keep.restless.is_some() || !difference.is_empty();
-        self.judge(report, &undisturbed(Phase::Keep), keep, &difference);
-        if restless {
-            return Err(());
-        }
-        let copy = settled.snapshot();
-        let delete = self.run(&copy, Disturbance::Nothing, vec![self.delete()], true);
-        let deleted = self.image(&copy);
-        self.judge(report, &undisturbed(Phase::Delete), delete.clone(), &empty.diff(&deleted));
-        Ok(Baseline { idle, settled, kept, deleted, create, delete, fresh: RefCell::default() })
-    }
-
-    /// Runs a schedule, and compares its end. Returns none if the schedule has no effect: its request is not
-    /// sent, or another client's change is refused or changes nothing.
-    fn trial(&self, baseline: &Baseline, schedule: &Schedule) -> Option<(Outcome, Vec<String>)> {
-        let server = if schedule.phase == Phase::Create { self.server.snapshot() } else { baseline.settled.snapshot() };
-        if schedule.event == Event::Review {
-            return Some((Outcome::default(), self.review(baseline)));
-        }
-        if let Event::Release(upgrade, name) = &schedule.event {
-            return self.upgrade(baseline, *upgrade, name);
-        }
-        if let Event::Beside(share, at) = &schedule.event {
-            return self.share(baseline, *share, *at);
-        }
-        if let Event::Neighbour(visit, namespace, name) = &schedule.event {
-            return self.neighbour(baseline, &server, *visit, namespace, name);
-        }
-        let acts = match (schedule.phase, &schedule.event) {
-            (_, Event::Drift(drift, key)) => vec![drifting(&server, drift, key)?],
-            (_, Event::DeleteUnseen(key)) => vec![drifting(&server, &Drift::Delete, key)?],
-            (_, Event::Recreate { .. }) => vec![self.recreation(&server)?],
-            (_, Event::History(patches)) => self.patches(&server, patches)?,
-            (Phase::Create, _) => vec![self.create()],
-            (Phase::Keep, _) => Vec::new(),
-            (Phase::Delete, _) => vec![self.delete()],
-        };
-        let outcome = self.run(&server, self.disturbance(&schedule.event), acts, schedule.phase == Phase::Delete);
-        if !outcome.disturbed {
-            return None;
-        }
-        let end = self.image(&server);
-        let difference = match &schedule.event {
-            Event::History(_) => match self.fresh(&server, baseline) {
-                Ok(expected) => expected.diff(&end),
-                Err(reason) => vec![format!("a new object with this spec: {reason}")],
-            },
-            _ if removes(schedule) => baseline.deleted.diff(&end),
-            _ => baseline.kept.diff(&end),
-        };
-        Some((outcome, difference))
-    }
-
-    fn disturbance(&self, event: &Event) -> Disturbance {
-        match event.clone() {
-            Event::Nothing
-            | Event::Review
-            | Event::Release(..)
-            | Event::Beside(..)
-            | Event::Drift(..)
-            | Event::History(_)
-            | Event::Neighbour(..)
-            | Event::Recreate { unseen: false } => Disturbance::Nothing,
-            Event::Die { write, after } => Disturbance::Die { write, after, stale: None },
-            Event::Rewind { write, before } => Disturbance::Die { write, after: true, stale: Some(before) },
-            Event::Delete { write } => Disturbance::Act { write, act: self.delete() },
-            Event::Fault { request, fault } => {
-                Disturbance::Fault { request, verdict: verdict(fault), after: fault == Fault::Timeout }
-            }
-            Event::Lag { write, resource } => Disturbance::Lag { write, held: Held::new(&resource, false) },
-            Event::Miss { write } => Disturbance::Lag { write, held: Held::new("", true) },
-            Event::DeleteUnseen(_) | Event::Recreate { .. } => Disturbance::Lag { write: 0, held: Held::new("", true) },
-            Event::Overlap { write } => Disturbance::Overlap { write },
-        }
-    }
-
-    /// Runs with a second object. Returns none if the server refuses it, or if its state does not settle without the samples.
-    fn neighbour(
-        &self,
-        baseline: &Baseline,
-        server: &ApiServer,
-        visit: Visit,
-        namespace: &str,
-        name: &str,
-    ) -> Option<(Outcome, Vec<String>)> {
-        let alone = self.server.snapshot();
-        if namespace == NEIGHBOUR {
-            server.add_namespace(NEIGHBOUR);
-            alone.add_namespace(NEIGHBOUR);
-        }
-        let expected = self.image(server);
-        let mut samples = self.samples.clone();
-        samples.truncate(if namespace == NEIGHBOUR { samples.len() } else { 1 });
-        samples
-            .retain(|sample| namespace.is_empty() || self.server.place(sample).is_ok_and(|place| !place.1.is_empty()));
-        for sample in &mut samples {
-            if !namespace.is_empty() {
-                sample["metadata"]["namespace"] = namespace.into();
-            }
-            if namespace != NEIGHBOUR {
-                sample["metadata"]["name"] = name.into();
-            }
-        }
-        create(samples.clone())(&server.snapshot()).ok()?;
-        let acts = match visit {
-            Visit::Stay => vec![create(samples.clone())],
-            Visit::Leave => vec![create(samples.clone()), delete(samples.clone())],
-            Visit::Outlive => vec![create(samples.clone()), self.delete()],
-        };
-        let key = format!("{namespace}/{name}");
-        let known = baseline.fresh.borrow().get(&key).cloned();
-        let image = known.unwrap_or_else(|| {
-            let outcome = self.run(&alone, Disturbance::Nothing, vec![create(samples.clone())], false);
-            let image = outcome.restless.map_or_else(|| Ok(self.image(&alone)), Err);
-            baseline.fresh.borrow_mut().insert(key, image.clone());
-            image
-        });
-        let image = image.ok()?;
-        let outcome = self.run(server, Disturbance::Nothing, acts, false);
-        let end = self.image(server);
-        let difference = match visit {
-            Visit::Stay => {
-                let own = expected.without(&self.image(&baseline.idle)).without_resources(&self.shared);
-                own.diff(&end.within(&own))
-            }
-            Visit::Leave => expected.diff(&end),
-            Visit::Outlive => image.diff(&end),
-        };
-        Some((outcome, difference))
-    }
-
-    /// Deletes the samples and creates them again. Returns none if a finalizer keeps one of them.
-    fn recreation(&self, server: &ApiServer) -> Option<Act> {
-        let (delete, create) = (self.delete(), self.create());
-        let act: Act = Arc::new(move |server| delete(server).and_then(|()| create(server)));
-        act(&server.snapshot()).is_ok().then_some(act)
-    }
-
-    fn image(&self, server: &ApiServer) -> Image {
-        Image::new(server, &self.ignored, &self.generated)
-    }
-
-    /// The resources of the samples.
-    fn kinds(&self) -> BTreeSet<String> {
-        self.samples.iter().filter_map(|sample| Some(self.server.place(sample).ok()?.0)).collect()
-    }
-
-    /// Patches of the first sample. Returns none if one of them is refused or changes nothing.
-    fn patches(&self, server: &ApiServer, patches: &[Value]) -> Option<Vec<Act>> {
-        let place = self.server.place(self.samples.first()?).ok()?;
-        let trial = server.snapshot();
-        let mut acts = Vec::new();
-        for patch in patches {
-            let changes = trial.changes();
-            let (place, patch) = (place.clone(), patch.clone());
-            let act: Act = Arc::new(move |server| server.act(Method::PATCH, &place, "", AUTHOR, &patch));
-            if act(&trial).is_err() || trial.changes() == changes {
-                return None;
-            }
-            acts.push(act);
-        }
-        Some(acts)
-    }
-
-    /// The end for new samples, the first one with the spec that it has on `server`.
-    fn fresh(&self, server: &ApiServer, baseline: &Baseline) -> Result<Image, String> {
-        let mut samples = self.samples.clone();
-        let sample = samples.first_mut().ok_or("no sample")?;
-        let spec = server.all().remove(&self.server.place(sample)?).unwrap_or_default()["spec"].take();
-        let key = spec.to_string();
-        if let Some(known) = baseline.fresh.borrow().get(&key) {
-            return known.clone();
-        }
-        sample["spec"] = spec;
-        let fresh = self.server.snapshot();
-        let outcome = self.run(&fresh, Disturbance::Nothing, vec![create(samples)], false);
-        let image = outcome.restless.map_or_else(|| Ok(self.image(&fresh)), Err);
-        baseline.fresh.borrow_mut().insert(key, image.clone());
-        image
-    }
-
-    /// Counts a run, and adds its finding.
-    fn judge(&self, report: &mut Report, schedule: &Schedule, mut outcome: Outcome, difference: &[String]) {
-        *report.trials.entry(schedule.oracle()).or_default() += 1;
-        report.unsupported.extend(outcome.unsupported);
-        let difference = outcome.restless.map_or_else(|| difference.to_vec(), |reason| vec![reason]);
-        let mut status = outcome.status;
-        // With an old cache or two processes, a correct operator cannot know the earlier time.
-        if !matches!(schedule.oracle(), Oracle::Stale | Oracle::Overlap) {
-            status.extend(outcome.bumped);
-        } else {
-            // Neither can it know the object that a webhook compares.
-            outcome.reviews.clear();
-        }
-        let writes = outcome.log.into_iter().filter(|request| request.write).map(|request| request.text);
-        let writes: Vec<String> = writes.collect();
-        // A forbidden request explains all other differences.
-        let of_oracle = if outcome.forbidden.is_empty() { difference } else { Vec::new() };
-        for (oracle, difference) in [
-            (Oracle::Permission, outcome.forbidden),
-            (schedule.oracle(), of_oracle),
-            (Oracle::Invariant, outcome.broken),
-            (Oracle::Webhooks, outcome.reviews),
-            (Oracle::Status, status),
-        ] {
-            let counts = self.wanted.is_none_or(|wanted| oracle == wanted || oracle == Oracle::Quiet);
-            if counts && !difference.is_empty() {
-                let (schedule, writes) = (schedule.to_string(), writes.clone());
-                report.add(Finding { oracle, schedule, difference, writes, repeats: 0 });
-            }
-        }
-    }
-
-    fn create(&self) -> Act {
-        create(self.samples.clone())
-    }
-
-    /// Deletes the samples. One that is gone stays so.
-    fn delete(&self) -> Act {
-        delete(self.samples.clone())
-    }
-}
-
-fn delete(samples: Vec<Value>) -> Act {
-    Arc::new(move |server| {
-        samples.iter().try_for_each(|sample| {
-            let place = server.place(sample)?;
-            let _ = server.act(Method::DELETE, &place, "", AUTHOR, &Value::Null);
-            Ok(())
-        })
-    })
-}
-
-fn create(samples: Vec<Value>) -> Act {
-    Arc::new(move |server| {
-        samples.iter().try_for_each(|sample| {
-            let place = server.place(sample)?;
-            server.act(Method::POST, &place, "", AUTHOR, sample)
-        })
-    })
-}
-
-/// True if the samples are gone after the run.
-fn removes(schedule: &Schedule) -> bool {
-    schedule.phase == Phase::Delete || matches!(schedule.event, Event::Delete { .. })
-}
-
-fn verdict(fault: Fault) -> Verdict {
-    let (code, reason) = match fault {
-        Fault::DropBefore => return Verdict::DropBefore,
-        Fault::DropAfter => return Verdict::DropAfter,
-        Fault::Code(409) => (409, "Conflict"),
-        Fault::Code(429) => (429, "TooManyRequests"),
-        Fault::Code(504) | Fault::Timeout => (504, "Timeout"),
-        Fault::Code(code) => (code, "InternalError"),
-    };
-    Verdict::Refuse(code, reason.to_owned(), "refused by the explorer".to_owned())
-}
-
-/// A change by another client. Returns none if it is refused or changes nothing.
-fn drifting(server: &ApiServer, drift: &Drift, key: &Key) -> Option<Act> {
-    let trial = server.snapshot();
-    let changes = trial.changes();
-    if change(&trial, drift, key).is_err() || trial.changes() == changes {
-        return None;
-    }
-    let (drift, key) = (drift.clone(), key.clone());
-    Some(Arc::new(move |server| change(server, &drift, &key)))
-}
-
-/// Changes an object as another client.
-fn change(server: &ApiServer, drift: &Drift, key: &Key) -> Result<(), String> {
-    let Some(mut object) = server.all().remove(key) else {
-        return Err(format!("{key:?} not found"));
-    };
-    let pointer = match drift {
-        Drift::Delete => return server.act(Method::DELETE, key, "", STRANGER, &Value::Null),
-        Drift::Change(pointer) | Drift::Remove(pointer) => pointer,
-    };
-    if let (Drift::Change(_), Some(field)) = (drift, object.pointer_mut(pointer)) {
-        *field = other_value(field).unwrap_or_default();
-    } else if let Some((parent, name)) = pointer.rsplit_once('/') {
-        match object.pointer_mut(parent) {
-            Some(Value::Object(fields)) => {
-                fields.remove(&name.replace("~1", "/").replace("~0", "~"));
-            }
-            Some(Value::Array(items)) => {
-                if let Some(at) = name.parse().ok().filter(|at| *at < items.len()) {
-                    items.remove(at);
-                }
-            }
-            _ => {}
-        }
-    }
-    server.act(Method::PUT, key, "", STRANGER, &object)
 }
 
 /// Fails a test whose explorer is wrong.
@@ -688,43 +348,6 @@ fn seconds(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_schedule_is_read_as_it_is_printed() {
-        for text in [
-            "create: nothing",
-            "create: die before write 3",
-            "delete: die after write 1",
-            "create: delete after write 2",
-            "keep: delete configmaps default/a",
-            "keep: change deployments.apps default/a /spec/replicas",
-            "keep: remove configmaps /a /data/x y",
-            "create: answer 409 to request 7",
-            "create: answer 504 after request 7",
-            "create: die after write 3 and list before write 1",
-            "create: lag configmaps after write 2",
-            "delete: miss events after write 2",
-            "keep: delete-unseen configmaps default/a",
-            "keep: recreate",
-            "keep: recreate-unseen",
-            "keep: add default/a-2",
-            "keep: add-and-delete /a-2",
-            "keep: outlive neighbour/a",
-            "keep: review",
-            "keep: release v1.0",
-            "keep: release-and-delete v1.0",
-            "keep: release-and-die v1.0 before write 2",
-            "keep: beside 1",
-            "keep: beside-and-delete 2",
-            "keep: beside-and-outlive 1",
-            "create: take over at write 2",
-            "delete: drop after request 2",
-            r#"keep: patch [{"spec":{"size":4}},{"spec":{"size":null}}]"#,
-        ] {
-            assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
-        }
-        assert!("create: dance".parse::<Schedule>().is_err());
-    }
 
     #[test]
     fn a_budget_has_a_unit() {

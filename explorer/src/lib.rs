@@ -35,6 +35,8 @@ mod authorize;
 mod call;
 #[cfg(feature = "runtime")]
 mod discovery;
+#[cfg(feature = "exploration")]
+pub mod exploration;
 #[cfg(feature = "runtime")]
 mod explorer;
 #[cfg(feature = "runtime")]
@@ -67,7 +69,9 @@ mod store;
 mod watch;
 
 #[cfg(feature = "runtime")]
-pub use crate::explorer::{Explorer, Finding, Oracle, Report};
+pub use crate::explorer::{Explorer, Report};
+#[cfg(feature = "exploration")]
+pub use exploration::{Finding, Oracle};
 #[cfg(feature = "runtime")]
 pub use request::Request;
 #[cfg(feature = "runtime")]

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::outcome::Outcome;
-use crate::cli::{DataFormat, ExploreArgs, ExploreOracle};
+use crate::cli::{DataFormat, ExploreArgs};
 use crate::ops::explore::{self, ExploreOptions};
 use crate::term::Term;
 
@@ -18,7 +18,7 @@ pub(super) fn run(args: ExploreArgs, term: &mut Term) -> Result<Outcome> {
         kubeconfig: args.kubeconfig,
         budget: args.budget,
         settle: args.settle,
-        only: args.only.map(ExploreOracle::oracle),
+        only: args.only.map(|only| only.0),
         replay: args.replay,
     };
     let report = explore::run(&options, &mut |text| term.status(text))?;

@@ -1,8 +1,10 @@
 //! The client of the API server, behind `kubectl proxy`: plain HTTP on a loopback port.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result, bail};
+use explorer::exploration::{AUTHOR, ObjectKey};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HOST};
@@ -13,16 +15,11 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
 use super::request::{ResourcePath, version_path};
-use super::state::{ClusterObjects, ObjectKey};
-
-/// The manager of the samples.
-pub(super) const AUTHOR: &str = "author";
-/// The manager of changes by another client.
-pub(super) const STRANGER: &str = "stranger";
-/// Managers that are not the operator.
-pub(super) const OTHERS: [&str; 3] = [AUTHOR, STRANGER, "kube-controller-manager"];
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
+
+/// Objects as the API server returns them.
+pub(super) type ClusterObjects = BTreeMap<ObjectKey, Value>;
 
 #[derive(Clone)]
 pub(super) struct ApiClient {
@@ -92,8 +89,7 @@ impl ApiClient {
             object["apiVersion"] = list["apiVersion"].clone();
             object["kind"] = kind.clone().into();
             let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
-            let key = ObjectKey { resource: resource.qualified(), namespace: text("namespace"), name: text("name") };
-            objects.insert(key, object);
+            objects.insert((resource.qualified(), text("namespace"), text("name")), object);
         }
         Ok((kind, objects))
     }

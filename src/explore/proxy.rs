@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow};
+use explorer::exploration::{AUTHOR, Event, Fault};
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER, TRANSFER_ENCODING};
@@ -15,10 +16,9 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::api::{AUTHOR, ApiClient};
+use super::api::ApiClient;
 use super::process::Process;
 use super::request::{OperatorRequest, ResourcePath};
-use super::schedule::{Disturbance, Fault};
 
 /// The user that the operator is with a role.
 pub(super) const USER: &str = "operator";
@@ -34,7 +34,7 @@ pub(super) struct CountedRequest {
 
 /// The proxy's part of a run.
 pub(super) struct RunState {
-    disturbance: Disturbance,
+    event: Event,
     /// True once the disturbance has happened.
     pub(super) disturbed: bool,
     pub(super) log: Vec<CountedRequest>,
@@ -85,7 +85,7 @@ impl Proxy {
         let address = listener.local_addr()?;
         let now = Instant::now();
         let state = Mutex::new(RunState {
-            disturbance: Disturbance::Nothing,
+            event: Event::Nothing,
             disturbed: false,
             log: Vec::new(),
             writes: 0,
@@ -120,11 +120,10 @@ impl Proxy {
     }
 
     /// Forgets the requests so far, and disturbs the run from now on.
-    pub(super) fn arm(&self, disturbance: &Disturbance) {
+    pub(super) fn arm(&self, event: &Event) {
         let mut state = self.state();
-        state.disturbed =
-            !matches!(disturbance, Disturbance::Die { .. } | Disturbance::Delete { .. } | Disturbance::Fault { .. });
-        state.disturbance = disturbance.clone();
+        state.disturbed = !matches!(event, Event::Die { .. } | Event::Delete { .. } | Event::Fault { .. });
+        state.event = event.clone();
         (state.log, state.writes, state.forbidden) = (Vec::new(), 0, BTreeSet::new());
         state.touch();
     }
@@ -259,10 +258,10 @@ impl RunState {
         if self.disturbed {
             return Treatment::Pass;
         }
-        let treatment = match self.disturbance {
-            Disturbance::Die { write: at, after } if write && at == self.writes => Treatment::Die { after },
-            Disturbance::Delete { write: at } if write && at == self.writes => Treatment::DeleteSamples,
-            Disturbance::Fault { request: at, fault } if at == self.log.len() => Treatment::Fault(fault),
+        let treatment = match self.event {
+            Event::Die { write: at, after } if write && at == self.writes => Treatment::Die { after },
+            Event::Delete { write: at } if write && at == self.writes => Treatment::DeleteSamples,
+            Event::Fault { request: at, fault } if at == self.log.len() => Treatment::Fault(fault),
             _ => return Treatment::Pass,
         };
         self.disturbed = true;
@@ -272,15 +271,9 @@ impl RunState {
 
 /// The answer of a faulty API server.
 fn refusal(code: u16) -> Answer {
-    let reason = match code {
-        409 => "Conflict",
-        429 => "TooManyRequests",
-        504 => "Timeout",
-        _ => "InternalError",
-    };
     let status = json!({
         "apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
-        "code": code, "reason": reason, "message": "refused by the explorer",
+        "code": code, "reason": Fault::reason(code), "message": "refused by the explorer",
     });
     let mut answer = Response::new(Either::Left(Full::new(Bytes::from(status.to_string()))));
     *answer.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -4,53 +4,25 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter, Result};
 use std::time::Duration;
 
+use explorer::exploration::write_counts;
+use explorer::{Finding, Oracle};
 use serde_json::{Value, json};
 
-use super::schedule::Oracle;
+use super::Exploration;
 
-/// A wrong end of a run. Its text is a page with the schedule, the difference, and the command that replays it.
+/// A finding of an exploration. Its text has the command that replays the schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct ExploreFinding {
-    pub(super) oracle: Oracle,
-    pub(super) schedule: String,
-    /// The differences: `-` is expected, `+` is the end of this run.
-    pub(super) difference: Vec<String>,
-    /// The writes of the run.
-    pub(super) writes: Vec<String>,
+    pub(super) finding: Finding,
     /// The last lines of the operator's output.
     pub(super) log: Vec<String>,
     /// The command that runs the schedule again.
     pub(super) replay: String,
-    /// The number of other schedules with a difference in the same objects.
-    pub(super) repeats: usize,
-}
-
-impl ExploreFinding {
-    /// The objects that differ: findings of one oracle about them are one bug in most cases.
-    fn signature(&self) -> Vec<String> {
-        let objects = self.difference.iter().filter(|line| !line[1..].starts_with("   /"));
-        objects.map(|line| line.chars().filter(|letter| !letter.is_ascii_digit()).collect()).collect()
-    }
 }
 
 impl Display for ExploreFinding {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
-        writeln!(out, "{}: {}\n", self.oracle.name(), self.oracle.claim())?;
-        writeln!(out, "Schedule\n  {}\n", self.schedule)?;
-        writeln!(out, "Writes of this run")?;
-        for (at, write) in self.writes.iter().enumerate().take(12) {
-            writeln!(out, "  {:>2}. {write}", at + 1)?;
-        }
-        if self.writes.len() > 12 {
-            writeln!(out, "  and {} more", self.writes.len() - 12)?;
-        }
-        writeln!(out, "\nDifference (- expected, + this run)")?;
-        for line in &self.difference {
-            writeln!(out, "  {line}")?;
-        }
-        if self.repeats > 0 {
-            writeln!(out, "\n{} more schedules end with a difference in the same objects.", self.repeats)?;
-        }
+        self.finding.write_page(out)?;
         if !self.log.is_empty() {
             writeln!(out, "\nLast lines of the operator")?;
             for line in &self.log {
@@ -80,25 +52,23 @@ pub(crate) struct ExploreReport {
 impl ExploreReport {
     pub(super) fn add(&mut self, finding: ExploreFinding) {
         match self.same(&finding) {
-            Some(known) => known.repeats += 1,
+            Some(known) => known.finding.repeats += 1,
             None => self.findings.push(finding),
         }
     }
 
     /// The finding about the same objects.
     pub(super) fn same(&mut self, finding: &ExploreFinding) -> Option<&mut ExploreFinding> {
-        let same =
-            |known: &&mut ExploreFinding| known.oracle == finding.oracle && known.signature() == finding.signature();
-        self.findings.iter_mut().find(same)
+        self.findings.iter_mut().find(|known| known.finding.is_like(&finding.finding))
     }
 
     /// The report for programs.
     pub(crate) fn json(&self) -> Value {
-        let findings = self.findings.iter().map(|finding| {
+        let findings = self.findings.iter().map(|ExploreFinding { finding, log, replay }| {
             json!({
                 "oracle": finding.oracle.name(), "claim": finding.oracle.claim(), "schedule": finding.schedule,
-                "difference": finding.difference, "writes": finding.writes, "log": finding.log,
-                "replay": finding.replay, "repeats": finding.repeats,
+                "difference": finding.difference, "writes": finding.writes, "log": log,
+                "replay": replay, "repeats": finding.repeats,
             })
         });
         let trials = self.trials.iter().map(|(oracle, count)| (oracle.name().to_owned(), Value::from(*count)));
@@ -120,19 +90,27 @@ impl Display for ExploreReport {
         for schedule in &self.unconfirmed {
             writeln!(out, "seen once, not again: {schedule}")?;
         }
-        if self.deterministic == Some(false) {
-            writeln!(out, "Two undisturbed runs differ in their requests: a schedule may not replay.")?;
-        }
-        let total: usize = self.trials.values().sum();
-        let counts: Vec<String> =
-            self.trials.iter().map(|(oracle, count)| format!("{count} {}", oracle.name())).collect();
+        write_counts(out, self.findings.len(), &self.trials, self.deterministic)?;
         let end = if self.out_of_budget { ", out of budget (`--budget 10m` for more)" } else { "" };
-        writeln!(
-            out,
-            "{} findings in {total} trials ({}), {:.1} s{end}",
-            self.findings.len(),
-            counts.join(", "),
-            self.elapsed.as_secs_f64()
-        )
+        writeln!(out, ", {:.1} s{end}", self.elapsed.as_secs_f64())
+    }
+}
+
+/// The command that runs a schedule again.
+pub(super) fn replay(options: &Exploration, schedule: &str) -> String {
+    let mut words = vec!["memcached-sdk".to_owned(), "explore".to_owned()];
+    words.extend(options.flags.iter().map(|flag| quoted(flag)));
+    words.extend(["--replay".to_owned(), quoted(schedule), "--".to_owned()]);
+    words.extend(options.command.iter().map(|word| quoted(&word.to_string_lossy())));
+    words.join(" ")
+}
+
+/// A word of a shell.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

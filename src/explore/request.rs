@@ -1,5 +1,6 @@
 //! Requests of an operator, as their method and path describe them.
 
+use explorer::exploration;
 use hyper::{Method, Uri};
 
 /// A resource of an API group in a version.
@@ -126,15 +127,14 @@ impl OperatorRequest {
         format!("{} {}", self.method, self.path)
     }
 
-    /// The request in the words of a rule.
+    /// The line of a finding about the request, which the role forbids.
     pub(super) fn rule(&self) -> String {
         let mut resource = self.resource.plural.clone();
         if !self.subresource.is_empty() {
             resource = format!("{resource}/{}", self.subresource);
         }
         let resource = ResourcePath { plural: resource, ..self.resource.clone() }.qualified();
-        let within = if self.namespace.is_empty() { String::new() } else { format!(" in {}", self.namespace) };
-        format!("+ no rule permits: {} {resource}{within}", self.verb)
+        exploration::forbidden(self.verb, &resource, &self.namespace)
     }
 }
 

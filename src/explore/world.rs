@@ -8,15 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
+use explorer::exploration::{self, AUTHOR, ClusterState, ComparedField, ObjectKey};
 use hyper::Method;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::api::{AUTHOR, ApiClient};
+use super::api::{ApiClient, ClusterObjects};
 use super::process::{Keeper, Process};
 use super::proxy::Proxy;
 use super::request::ResourcePath;
-use super::state::{ClusterObjects, ClusterState, ComparedField, ObjectKey};
 use crate::diagnostic::Problem;
 
 mod changes;
@@ -49,8 +49,7 @@ impl PlacedSample {
     }
 
     pub(super) fn key(&self) -> ObjectKey {
-        let (namespace, name) = (self.namespace.clone(), self.name().to_owned());
-        ObjectKey { resource: self.resource.qualified(), namespace, name }
+        (self.resource.qualified(), self.namespace.clone(), self.name().to_owned())
     }
 }
 
@@ -145,13 +144,12 @@ impl World {
         for resource in self.resources.values() {
             all.extend(self.api.list(resource).await?.1);
         }
-        all.retain(|key, _| !self.before.contains(key) && namespaces.contains(&key.namespace));
+        all.retain(|key, _| !self.before.contains(key) && namespaces.contains(&key.1));
         Ok(all)
     }
 
     pub(super) async fn state(&mut self) -> Result<ClusterState> {
-        let objects = self.objects().await?;
-        Ok(ClusterState::new(&objects, &self.generated))
+        Ok(ClusterState::new(self.objects().await?, &self.generated))
     }
 
     /// Starts a process of the operator.
@@ -252,8 +250,8 @@ impl World {
         bail!("the objects of a run cannot be deleted");
     }
 
-    pub(super) fn path(&self, key: &ObjectKey) -> Option<String> {
-        Some(self.resources.get(&key.resource)?.object(&key.namespace, &key.name))
+    pub(super) fn path(&self, (resource, namespace, name): &ObjectKey) -> Option<String> {
+        Some(self.resources.get(resource)?.object(namespace, name))
     }
 
     pub(super) async fn create_samples(&self) -> Result<()> {
@@ -279,7 +277,10 @@ impl World {
         let path = format!("{}?fieldManager={AUTHOR}", sample.resource.collection(&sample.namespace));
         let created = self.api.must(Method::POST, &path, object).await;
         created.map(|_| ()).map_err(|error| {
-            let problem = Problem::new(format!("the API server refuses the sample {}: {error}", sample.key()));
+            let problem = Problem::new(format!(
+                "the API server refuses the sample {}: {error}",
+                exploration::place(&sample.key())
+            ));
             problem.help("mend the sample, or pass other files with `--sample`").into()
         })
     }

@@ -4,10 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::act::{create, delete};
+use super::event::{MemoryEvent, MemorySchedule, Share};
 use super::gate::Disturbance;
-use super::oracle::{Event, Image, Phase, Schedule, Share};
 use super::run::Outcome;
-use super::{Baseline, Explorer, Start, boxed, create, delete};
+use super::schedules::keep;
+use super::trial::Baseline;
+use super::{Explorer, Start, boxed};
+use crate::exploration::{ClusterState, place};
 use crate::server::ApiServer;
 
 /// Another controller, with the objects that it acts on.
@@ -28,18 +32,19 @@ impl Explorer {
         self
     }
 
-    pub(super) fn shares(&self) -> Vec<Schedule> {
+    pub(super) fn shares(&self) -> Vec<MemorySchedule> {
         let shares = [Share::Both, Share::Leave, Share::Outlive];
-        let all = shares.into_iter().flat_map(|share| (1..=self.beside.len()).map(move |at| Event::Beside(share, at)));
-        all.map(|event| Schedule { phase: Phase::Keep, event }).collect()
+        let all =
+            shares.into_iter().flat_map(|share| (1..=self.beside.len()).map(move |at| MemoryEvent::Beside(share, at)));
+        keep(all)
     }
 
     /// Runs with another controller. Returns none if that one does not settle alone, or if the samples to delete are those of
     /// both.
     pub(super) fn share(&self, baseline: &Baseline, share: Share, at: usize) -> Option<(Outcome, Vec<String>)> {
         let beside = self.beside.get(at.checked_sub(1)?)?;
-        let place = |sample: &Value| self.server.place(sample).ok();
-        let is_shared = |sample: &Value| self.samples.iter().any(|own| place(own) == place(sample));
+        let key = |sample: &Value| self.server.place(sample).ok();
+        let is_shared = |sample: &Value| self.samples.iter().any(|own| key(own) == key(sample));
         let others: Vec<Value> = beside.samples.iter().filter(|sample| !is_shared(sample)).cloned().collect();
         if share != Share::Both && others.len() < beside.samples.len() {
             return None;
@@ -52,7 +57,7 @@ impl Explorer {
         }
         let mut known = deletions(&alone);
         known.extend(deletions(&baseline.settled));
-        let alone = self.image(&alone);
+        let alone = self.state(&alone);
         let mut acts = vec![create(self.samples.iter().chain(&others).cloned().collect())];
         acts.extend(match share {
             Share::Both => None,
@@ -61,7 +66,7 @@ impl Explorer {
         });
         let server = self.server.snapshot();
         let outcome = self.run_all(&[&self.start, &beside.start], &server, Disturbance::Nothing, acts, false);
-        let end = self.image(&server);
+        let end = self.state(&server);
         let difference = match share {
             Share::Both => {
                 let expected = merged(&baseline.kept, &alone, &end);
@@ -81,18 +86,17 @@ impl Explorer {
 
 /// The places of deleted objects.
 fn deletions(server: &ApiServer) -> BTreeSet<String> {
-    let deleted = server.history(0).into_iter().filter(|change| change.deleted).map(|change| change.key);
-    deleted.map(|(resource, namespace, name)| format!("{resource} {namespace}/{name}")).collect()
+    server.history(0).iter().filter(|change| change.deleted).map(|change| place(&change.key)).collect()
 }
 
 /// The objects of two ends. Where both have a field with different values, the one at the end is right.
-fn merged(first: &Image, second: &Image, end: &Image) -> Image {
+fn merged(first: &ClusterState, second: &ClusterState, end: &ClusterState) -> ClusterState {
     let mut objects: BTreeMap<String, Value> = first.0.clone();
     for (place, object) in &second.0 {
         let both = objects.remove(place).map(|own| both(&own, object, end.0.get(place).unwrap_or(&Value::Null)));
         objects.insert(place.clone(), both.unwrap_or_else(|| object.clone()));
     }
-    Image(objects)
+    ClusterState(objects)
 }
 
 fn both(first: &Value, second: &Value, end: &Value) -> Value {

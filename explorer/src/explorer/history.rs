@@ -1,51 +1,25 @@
-//! Histories: changes of a spec that its schema permits.
+//! Histories: sequences of changes of a spec.
 
-use serde_json::{Value, json};
+use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::exploration::SpecSchema;
 use crate::schema::{Node, Shape};
 
 /// Operations that are combined to triples. Pairs use all of them.
 const TRIPLES: usize = 8;
 
-/// Merge patches of the field at `path`: each property gets other valid values and boundary values, and is removed.
-pub(super) fn operations(node: &Node, current: &Value, path: &mut Vec<String>, found: &mut Vec<Value>) {
-    let mut add = |path: &[String], value: Value| {
-        let nested = path.iter().rev().fold(value, |inner, field| json!({ field: inner }));
-        if !found.contains(&nested) {
-            found.push(nested);
-        }
-    };
-    let rules = &node.rules;
-    for value in rules["enum"].as_array().into_iter().flatten() {
-        add(path, value.clone());
+impl SpecSchema for Arc<Node> {
+    fn rules(&self) -> &Value {
+        &self.rules
     }
-    match &node.shape {
-        Shape::Integer | Shape::Number => {
-            let number = current.as_i64().unwrap_or_default();
-            add(path, (number + 1).into());
-            add(path, rules["minimum"].as_i64().unwrap_or_default().into());
-            if let Some(maximum) = rules["maximum"].as_i64() {
-                add(path, maximum.into());
-            }
+
+    fn properties(&self) -> Vec<(&String, &Self)> {
+        match &self.shape {
+            Shape::Object { properties, .. } => properties.iter().collect(),
+            _ => Vec::new(),
         }
-        Shape::String | Shape::IntOrString if rules["enum"].is_null() => {
-            let text = current.as_str().unwrap_or_default();
-            add(path, format!("{text}x").into());
-        }
-        Shape::Boolean => [true, false].into_iter().for_each(|truth| add(path, truth.into())),
-        Shape::Array { .. } => add(path, json!([])),
-        Shape::Object { properties, .. } => {
-            for (name, property) in properties {
-                path.push(name.clone());
-                operations(property, &current[name.as_str()], path, found);
-                if !current[name.as_str()].is_null() {
-                    let nested = path.iter().rev().fold(Value::Null, |inner, field| json!({ field: inner }));
-                    found.push(nested);
-                }
-                path.pop();
-            }
-        }
-        _ => {}
     }
 }
 

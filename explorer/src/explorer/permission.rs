@@ -7,6 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::authorize::User;
+use crate::exploration;
 use crate::request::{Request, Target};
 use crate::response::qualified;
 
@@ -89,7 +90,6 @@ impl Usage {
         if !target.subresource.is_empty() {
             resource = format!("{resource}/{}", target.subresource);
         }
-        let within = if target.namespace.is_empty() { String::new() } else { format!(" in {}", target.namespace) };
-        format!("+ no rule permits: {verb} {}{within}", qualified(&resource, &target.group))
+        exploration::forbidden(verb, &qualified(&resource, &target.group), &target.namespace)
     }
 }

@@ -2,11 +2,15 @@
 
 use serde_json::Value;
 
+use super::Explorer;
+use super::act::{create, delete};
+use super::event::{MemoryEvent, MemorySchedule, Upgrade};
 use super::gate::Disturbance;
-use super::oracle::{Event, Image, Phase, Schedule, Upgrade};
 use super::render::SET_BY_SERVER;
 use super::run::{Act, Outcome};
-use super::{AUTHOR, Baseline, Explorer, create, delete};
+use super::schedules::keep;
+use super::trial::Baseline;
+use crate::exploration::{AUTHOR, ClusterState};
 
 /// The objects of an earlier release.
 pub(super) struct Release {
@@ -46,7 +50,7 @@ impl Explorer {
     }
 
     /// Upgrades, with a crash at each write.
-    pub(super) fn upgrades(&self) -> Vec<Schedule> {
+    pub(super) fn upgrades(&self) -> Vec<MemorySchedule> {
         let mut all = Vec::new();
         for release in &self.releases {
             let mut upgrades = vec![Upgrade::Nothing, Upgrade::Delete];
@@ -56,8 +60,8 @@ impl Explorer {
                 let writes = 1..=outcome.log.iter().filter(|request| request.write).count();
                 upgrades.extend(writes.flat_map(|write| [true, false].map(|after| Upgrade::Die { write, after })));
             }
-            let events = upgrades.into_iter().map(|upgrade| Event::Release(upgrade, release.name.clone()));
-            all.extend(events.map(|event| Schedule { phase: Phase::Keep, event }));
+            let events = upgrades.into_iter().map(|upgrade| MemoryEvent::Release(upgrade, release.name.clone()));
+            all.extend(keep(events));
         }
         all
     }
@@ -79,7 +83,7 @@ impl Explorer {
         if !outcome.disturbed {
             return None;
         }
-        let end = self.image(&server);
+        let end = self.state(&server);
         let difference = match upgrade {
             Upgrade::Delete => baseline.deleted.diff(&end),
             _ => match self.installed(baseline, name, authored) {
@@ -91,19 +95,10 @@ impl Explorer {
     }
 
     /// The end for new objects of the author.
-    fn installed(&self, baseline: &Baseline, name: &str, authored: Vec<Value>) -> Result<Image, String> {
-        let key = format!("release {name}");
-        if let Some(known) = baseline.fresh.borrow().get(&key) {
-            return known.clone();
-        }
-        let fresh = self.server.snapshot();
+    fn installed(&self, baseline: &Baseline, name: &str, authored: Vec<Value>) -> Result<ClusterState, String> {
         let samples: Vec<Value> = authored.into_iter().map(written).collect();
-        let image = create(samples.clone())(&fresh.snapshot()).and_then(|()| {
-            let outcome = self.run(&fresh, Disturbance::Nothing, vec![create(samples)], false);
-            outcome.restless.map_or_else(|| Ok(self.image(&fresh)), Err)
-        });
-        baseline.fresh.borrow_mut().insert(key, image.clone());
-        image
+        create(samples.clone())(&self.server.snapshot())?;
+        self.end(baseline, format!("release {name}"), &self.server.snapshot(), samples)
     }
 
     fn is_authored(&self, object: &Value) -> bool {

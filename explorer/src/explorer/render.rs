@@ -4,8 +4,10 @@ use std::io::{self, Write as _};
 
 use serde_json::{Value, json};
 
+use super::Explorer;
+use super::act::create;
 use super::gate::Disturbance;
-use super::{Explorer, OTHERS, create};
+use crate::exploration::OTHERS;
 
 /// The variable with an object in JSON, which `memcached-sdk render` sets.
 const REQUEST: &str = "EXPLORER_RENDER";

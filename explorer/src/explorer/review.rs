@@ -6,12 +6,12 @@ use std::sync::Arc;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::oracle::compare;
-use super::{AUTHOR, Baseline, Explorer};
+use super::Explorer;
+use super::trial::Baseline;
 use crate::call::webhook::Effect;
+use crate::exploration::{self, AUTHOR, place};
 use crate::resource::KindVersions;
 use crate::response::Refusal;
-use crate::store::Key;
 
 /// The finalizer of reviewed objects.
 const FINALIZER: &str = "explorer.example.com/review";
@@ -59,13 +59,13 @@ impl Explorer {
         }
         let stored = given.into_iter().filter_map(|(object, sample)| {
             let server = self.server.without_webhooks();
-            let place = server.place(&object).ok()?;
-            server.act(Method::POST, &place, "", AUTHOR, &object).ok()?;
-            Some(Reviewed { place: shown(&place), object: server.all().remove(&place)?, sample })
+            let key = server.place(&object).ok()?;
+            server.act(Method::POST, &key, "", AUTHOR, &object).ok()?;
+            Some(Reviewed { place: place(&key), object: server.all().remove(&key)?, sample })
         });
         let history = baseline.settled.history(0).into_iter().filter(|change| change.key.0 == resource);
         let history = history.map(|change| Reviewed {
-            place: shown(&change.key),
+            place: place(&change.key),
             object: Arc::unwrap_or_clone(change.after),
             sample: false,
         });
@@ -78,17 +78,12 @@ pub(super) fn lines(effects: Vec<Effect>) -> Vec<String> {
     let line = |effect| match effect {
         Effect::Denied(reason) => format!("+ the validation refuses a write of the operator: {reason}"),
         Effect::Changed(before, after) => {
-            let mut fields = Vec::new();
-            compare("", &before, &after, &mut fields);
+            let fields = exploration::lines(&before, &after);
             let changed: Vec<&str> = fields.iter().map(|line| line[1..].trim_start()).collect();
             format!("+ the defaulting changes a write of the operator: {}", changed.join(", then "))
         }
     };
     effects.into_iter().map(line).collect()
-}
-
-fn shown(place: &Key) -> String {
-    format!("{} {}/{}", place.0, place.1, place.2)
 }
 
 fn message(refusal: &Refusal) -> String {
@@ -97,8 +92,7 @@ fn message(refusal: &Refusal) -> String {
 
 /// Adds the claim with the fields that differ.
 fn claim(claim: &str, before: &Value, after: &Value, lines: &mut Vec<String>) {
-    let mut fields = Vec::new();
-    compare("", before, after, &mut fields);
+    let fields = exploration::lines(before, after);
     if !fields.is_empty() {
         lines.push(format!("  {claim}"));
         lines.extend(fields);

@@ -4,169 +4,93 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::oracle::{Drift, Event, Fault, Oracle, Phase, Schedule, Visit, other_value, owned_fields};
+use super::event::{MemoryEvent, MemorySchedule};
 use super::run::Outcome;
-use super::{Baseline, Explorer, NEIGHBOUR, OTHERS, history};
-use crate::schema::Shape;
+use super::trial::Baseline;
+use super::{Explorer, history};
+use crate::exploration::{Drift, Event, Oracle, Phase, Requests, SpecSchema, changes, drifts, in_turn};
 use crate::store::Key;
 
 impl Explorer {
     /// All schedules: in turn one of each oracle.
-    pub(super) fn schedules(&self, baseline: &Baseline) -> Vec<Schedule> {
+    pub(super) fn schedules(&self, baseline: &Baseline) -> Vec<MemorySchedule> {
         in_turn(self.oracles.iter().map(|oracle| self.schedules_of(*oracle, baseline)).collect())
     }
 
-    fn schedules_of(&self, oracle: Oracle, baseline: &Baseline) -> Vec<Schedule> {
-        let phases = [(Phase::Create, &baseline.create), (Phase::Delete, &baseline.delete)];
-        let writes = |outcome: &Outcome| 1..=outcome.log.iter().filter(|request| request.write).count();
-        let mut all = Vec::new();
+    fn schedules_of(&self, oracle: Oracle, baseline: &Baseline) -> Vec<MemorySchedule> {
+        let writes = |outcome: &Outcome| outcome.log.iter().map(|request| request.write).collect();
+        let requests = Requests { create: writes(&baseline.create), delete: writes(&baseline.delete) };
+        let common = |schedules: Vec<_>| schedules.into_iter().map(MemorySchedule::from).collect();
         match oracle {
             // All runs are judged by them.
-            Oracle::Quiet | Oracle::Permission | Oracle::Invariant | Oracle::Status => {}
-            Oracle::Webhooks if !self.server.reviewed().is_empty() => {
-                all.push(Schedule { phase: Phase::Keep, event: Event::Review });
-            }
-            Oracle::Webhooks => {}
-            Oracle::Release => all = self.upgrades(),
-            Oracle::Stale => all = self.stale(baseline),
-            Oracle::Neighbours => all = in_turn(vec![self.shares(), self.neighbours()]),
+            Oracle::Quiet | Oracle::Permission | Oracle::Invariant | Oracle::Status => Vec::new(),
+            Oracle::Webhooks if self.server.reviewed().is_empty() => Vec::new(),
+            Oracle::Webhooks => keep([MemoryEvent::Review]),
+            Oracle::Release => self.upgrades(),
+            Oracle::Stale => self.stale(baseline, &requests),
+            Oracle::Neighbours => in_turn(vec![self.shares(), self.neighbours()]),
             Oracle::Overlap => {
-                for (phase, outcome) in phases {
-                    let overlaps = writes(outcome).map(|write| Event::Overlap { write });
-                    all.extend(overlaps.map(|event| Schedule { phase, event }));
-                }
+                let runs = requests.writes().into_iter();
+                let events = runs.flat_map(|(phase, writes)| writes.map(move |write| (phase, write)));
+                events.map(|(phase, write)| MemorySchedule { phase, event: MemoryEvent::Overlap { write } }).collect()
             }
-            Oracle::Crash => {
-                for (phase, outcome) in phases {
-                    let crashes =
-                        writes(outcome).flat_map(|write| [false, true].map(|after| Event::Die { write, after }));
-                    all.extend(crashes.map(|event| Schedule { phase, event }));
-                }
-            }
+            Oracle::Crash => common(requests.crashes()),
+            Oracle::Faults => common(requests.faults()),
             Oracle::Deletion => {
-                let deletions = writes(&baseline.create).map(|write| Event::Delete { write });
-                all.push(Schedule { phase: Phase::Keep, event: Event::Recreate { unseen: false } });
-                all.extend(deletions.map(|event| Schedule { phase: Phase::Create, event }));
+                let mut all = keep([MemoryEvent::Recreate { unseen: false }]);
+                all.extend(requests.deletions().into_iter().map(MemorySchedule::from));
+                all
             }
             Oracle::Drift => {
-                let drifts = self.drifts(baseline).map(|(drift, key)| Event::Drift(drift, key));
-                all.extend(drifts.map(|event| Schedule { phase: Phase::Keep, event }));
+                keep(self.drifts(baseline).into_iter().map(|(drift, key)| Event::Drift(drift, key).into()))
             }
-            Oracle::History => {
-                let histories = self.histories().into_iter().map(Event::History);
-                all.extend(histories.map(|event| Schedule { phase: Phase::Keep, event }));
-            }
-            Oracle::Faults => {
-                // One fault for all requests, then the next one: a small budget sees each request.
-                let faults = [
-                    (Fault::Code(409), true),
-                    (Fault::Code(500), false),
-                    (Fault::DropAfter, true),
-                    (Fault::DropBefore, false),
-                    (Fault::Timeout, true),
-                    (Fault::Code(429), false),
-                    (Fault::Code(504), false),
-                ];
-                for (fault, only_writes) in faults {
-                    for (phase, outcome) in phases {
-                        let requests = (1..).zip(&outcome.log).filter(|(_, logged)| logged.write || !only_writes);
-                        let events = requests.map(|(request, _)| Event::Fault { request, fault });
-                        all.extend(events.map(|event| Schedule { phase, event }));
-                    }
-                }
-            }
+            Oracle::History => keep(self.histories().into_iter().map(|patches| Event::History(patches).into())),
         }
-        all
     }
 
     /// Deletions of the operator's objects for the samples, and changes of its fields in them.
-    fn drifts<'a>(&'a self, baseline: &'a Baseline) -> impl Iterator<Item = (Drift, Key)> + 'a {
+    fn drifts(&self, baseline: &Baseline) -> Vec<(Drift, Key)> {
         let before = baseline.idle.all();
         let samples: Vec<Key> = self.samples.iter().filter_map(|sample| self.server.place(sample).ok()).collect();
-        let objects = baseline.settled.all().into_iter();
-        let objects = objects.filter(move |(key, object)| {
-            let is_ours = !owned_fields(object, &OTHERS).is_empty();
-            is_ours && !before.contains_key(key) && !samples.contains(key) && !self.ignored.contains(&key.0)
-        });
-        objects.flat_map(|(key, object)| {
-            let mut drifts = vec![Drift::Delete];
-            for pointer in owned_fields(&object, &OTHERS) {
-                if object.pointer(&pointer).and_then(other_value).is_some() {
-                    drifts.push(Drift::Change(pointer.clone()));
-                }
-                drifts.push(Drift::Remove(pointer));
-            }
-            drifts.into_iter().map(move |drift| (drift, key.clone()))
-        })
+        let mut objects = baseline.settled.all();
+        objects.retain(|key, _| !before.contains_key(key) && !samples.contains(key) && !self.ignored.contains(&key.0));
+        drifts(&objects)
     }
 
     /// Late and missed events, and old lists.
-    fn stale(&self, baseline: &Baseline) -> Vec<Schedule> {
-        let phases = [(Phase::Create, &baseline.create), (Phase::Delete, &baseline.delete)];
-        let mut groups: Vec<Vec<Schedule>> = Vec::new();
-        for (phase, outcome) in phases {
-            let writes = 1..=outcome.log.iter().filter(|request| request.write).count();
-            let watched: BTreeSet<&String> =
-                baseline.create.log.iter().filter_map(|request| request.watch.as_ref()).collect();
-            for resource in watched {
-                let lags = writes.clone().map(|write| Event::Lag { write, resource: resource.clone() });
-                groups.push(lags.map(|event| Schedule { phase, event }).collect());
+    fn stale(&self, baseline: &Baseline, requests: &Requests) -> Vec<MemorySchedule> {
+        let log = &baseline.create.log;
+        let watched: BTreeSet<&String> = log.iter().filter_map(|request| request.watch.as_ref()).collect();
+        let mut groups: Vec<Vec<MemorySchedule>> = Vec::new();
+        for (phase, writes) in requests.writes() {
+            for resource in &watched {
+                let lags = writes.clone().map(|write| MemoryEvent::Lag { write, resource: (*resource).clone() });
+                groups.push(lags.map(|event| MemorySchedule { phase, event }).collect());
             }
-            groups.push(writes.clone().map(|write| Schedule { phase, event: Event::Miss { write } }).collect());
-            if baseline.create.log.iter().any(|request| request.cached) {
-                let rewinds = writes.flat_map(|write| {
-                    let befores = [write, 0];
-                    befores.into_iter().map(move |before| Event::Rewind { write, before })
-                });
-                groups.push(rewinds.map(|event| Schedule { phase, event }).collect());
+            let misses = writes.clone().map(|write| MemoryEvent::Miss { write });
+            groups.push(misses.map(|event| MemorySchedule { phase, event }).collect());
+            if log.iter().any(|request| request.cached) {
+                let rewinds = writes.flat_map(|write| [write, 0].map(|before| MemoryEvent::Rewind { write, before }));
+                groups.push(rewinds.map(|event| MemorySchedule { phase, event }).collect());
             }
         }
-        let mut unseen = vec![Event::Recreate { unseen: true }];
-        let deletions = self.drifts(baseline).filter(|(drift, _)| *drift == Drift::Delete);
-        unseen.extend(deletions.map(|(_, key)| Event::DeleteUnseen(key)));
-        groups.push(unseen.into_iter().map(|event| Schedule { phase: Phase::Keep, event }).collect());
+        let deletions = self.drifts(baseline).into_iter().filter(|(drift, _)| *drift == Drift::Delete);
+        let unseen = deletions.map(|(_, key)| MemoryEvent::DeleteUnseen(key));
+        groups.push(keep([MemoryEvent::Recreate { unseen: true }].into_iter().chain(unseen)));
         in_turn(groups)
-    }
-
-    /// Objects beside the first sample: with its name in another namespace, and with a name that starts with its name.
-    fn neighbours(&self) -> Vec<Schedule> {
-        let Some((_, namespace, name)) = self.samples.first().and_then(|sample| self.server.place(sample).ok()) else {
-            return Vec::new();
-        };
-        let mut places = vec![(namespace.clone(), format!("{name}-2"))];
-        if !namespace.is_empty() {
-            places.push((NEIGHBOUR.to_owned(), name));
-        }
-        let visits = [Visit::Leave, Visit::Outlive, Visit::Stay];
-        let all =
-            visits.into_iter().flat_map(|visit| places.iter().map(move |(namespace, name)| (visit, namespace, name)));
-        let events = all.map(|(visit, namespace, name)| Event::Neighbour(visit, namespace.clone(), name.clone()));
-        events.map(|event| Schedule { phase: Phase::Keep, event }).collect()
     }
 
     /// The histories of the first sample.
     pub(super) fn histories(&self) -> Vec<Vec<Value>> {
         let sample = self.samples.first().cloned().unwrap_or_default();
-        let mut operations = Vec::new();
-        if let Some(schema) = self.server.schema(&sample)
-            && let Shape::Object { properties, .. } = &schema.shape
-            && let Some(spec) = properties.get("spec")
-        {
-            history::operations(spec, &sample["spec"], &mut vec!["spec".to_owned()], &mut operations);
-        }
-        history::sequences(&operations)
+        let schema = self.server.schema(&sample);
+        let fields = schema.iter().flat_map(SpecSchema::properties);
+        let spec = fields.into_iter().find(|(name, _)| *name == "spec");
+        history::sequences(&spec.map(|(_, spec)| changes(spec, &sample["spec"])).unwrap_or_default())
     }
 }
 
-/// The first item of each list, then the second ones, and so on.
-fn in_turn<T>(lists: Vec<Vec<T>>) -> Vec<T> {
-    let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
-    let mut all = Vec::new();
-    loop {
-        let before = all.len();
-        all.extend(lists.iter_mut().filter_map(Iterator::next));
-        if all.len() == before {
-            return all;
-        }
-    }
+/// Schedules with the samples of the settled state.
+pub(super) fn keep(events: impl IntoIterator<Item = MemoryEvent>) -> Vec<MemorySchedule> {
+    events.into_iter().map(|event| MemorySchedule { phase: Phase::Keep, event }).collect()
 }

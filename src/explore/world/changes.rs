@@ -1,13 +1,14 @@
 //! Changes by others than the operator: the garbage collector, another client, and the author of the samples.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
+use explorer::exploration::{AUTHOR, Drift, ObjectKey, STRANGER};
 use hyper::Method;
 use serde_json::{Value, json};
 
 use super::World;
-use crate::explore::api::{AUTHOR, STRANGER};
-use crate::explore::schedule::Drift;
-use crate::explore::state::{ObjectKey, orphans, other_value};
+use crate::explore::api::ClusterObjects;
 
 impl World {
     /// Collects objects whose owners are gone, as kube-controller-manager does.
@@ -58,30 +59,14 @@ impl World {
     pub(in crate::explore) async fn drift(&mut self, drift: &Drift, key: &ObjectKey) -> Result<bool> {
         let Some(path) = self.path(key) else { return Ok(false) };
         let path = format!("{path}?fieldManager={STRANGER}");
-        let (code, mut object) = self.api.send(Method::GET, &path, &Value::Null).await?;
+        let (code, object) = self.api.send(Method::GET, &path, &Value::Null).await?;
         if code != 200 {
             return Ok(false);
         }
         let version = object["metadata"]["resourceVersion"].clone();
-        let pointer = match drift {
-            Drift::Delete => return Ok(self.api.send(Method::DELETE, &path, &Value::Null).await?.0 < 400),
-            Drift::Change(pointer) | Drift::Remove(pointer) => pointer,
+        let Some(object) = drift.apply(object) else {
+            return Ok(self.api.send(Method::DELETE, &path, &Value::Null).await?.0 < 400);
         };
-        if let (Drift::Change(_), Some(field)) = (drift, object.pointer_mut(pointer)) {
-            *field = other_value(field).unwrap_or_default();
-        } else if let Some((parent, name)) = pointer.rsplit_once('/') {
-            match object.pointer_mut(parent) {
-                Some(Value::Object(fields)) => {
-                    fields.remove(&name.replace("~1", "/").replace("~0", "~"));
-                }
-                Some(Value::Array(items)) => {
-                    if let Some(at) = name.parse().ok().filter(|at| *at < items.len()) {
-                        items.remove(at);
-                    }
-                }
-                _ => {}
-            }
-        }
         let (code, changed) = self.api.send(Method::PUT, &path, &object).await?;
         Ok(code < 400 && changed["metadata"]["resourceVersion"] != version)
     }
@@ -93,5 +78,51 @@ impl World {
         let before = self.api.get(&path).await?;
         let (code, after) = self.api.send(Method::PATCH, &path, change).await?;
         Ok(code < 400 && before["spec"] != after["spec"])
+    }
+}
+
+/// Objects whose owners are all gone. An owner of a kind that is not in `kinds`, by group and kind, counts as present.
+fn orphans(objects: &ClusterObjects, kinds: &BTreeSet<(String, String)>) -> Vec<ObjectKey> {
+    let uids: BTreeSet<&str> = objects.values().filter_map(|object| object["metadata"]["uid"].as_str()).collect();
+    let gone = |owner: &Value| {
+        let version = owner["apiVersion"].as_str().unwrap_or_default();
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        let kind = owner["kind"].as_str().unwrap_or_default();
+        kinds.contains(&(group.to_owned(), kind.to_owned()))
+            && !uids.contains(owner["uid"].as_str().unwrap_or_default())
+    };
+    let orphaned = objects.iter().filter(|(_, object)| {
+        let owners = object["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+        !owners.is_empty() && owners.iter().all(gone) && object["metadata"]["deletionTimestamp"].is_null()
+    });
+    orphaned.map(|(key, _)| key.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_is_an_orphan_without_a_present_owner() {
+        let owned = |name: &str, kind: &str, uid: &str| {
+            let owner = json!({ "apiVersion": "apps/v1", "kind": kind, "uid": uid });
+            json!({ "kind": "Pod", "metadata": { "name": name, "uid": name, "ownerReferences": [owner] } })
+        };
+        let objects = |list: &[Value]| -> ClusterObjects {
+            let key = |object: &Value| {
+                (String::new(), String::new(), object["metadata"]["name"].as_str().unwrap().to_owned())
+            };
+            list.iter().map(|object| (key(object), object.clone())).collect()
+        };
+        let deployment = json!({ "kind": "Deployment", "metadata": { "name": "d", "uid": "1" } });
+        let all = objects(&[
+            deployment,
+            owned("kept", "Deployment", "1"),
+            owned("orphan", "Deployment", "2"),
+            owned("unknown", "Job", "3"),
+        ]);
+        let kinds = [("apps".to_owned(), "Deployment".to_owned())].into();
+        let names: Vec<String> = orphans(&all, &kinds).into_iter().map(|(.., name)| name).collect();
+        assert_eq!(names, ["orphan"]);
     }
 }
