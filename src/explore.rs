@@ -386,6 +386,10 @@ impl BinaryExplorer<'_> {
         let (difference, writes) = (trial.difference.clone(), trial.writes.clone());
         let finding = Finding { oracle, schedule: schedule.to_string(), difference, writes, repeats: 0 };
         let replay = report::replay(self.options, &finding.schedule);
-        ExploreFinding { finding, log: trial.log.clone(), replay }
+        let hint = (oracle == Oracle::Faults).then(|| {
+            let seconds = self.world.patience().as_secs_f64();
+            format!("The operator had {seconds:.1} s to try again. If it waits longer, choose a longer `--settle`.")
+        });
+        ExploreFinding { finding, hint, log: trial.log.clone(), replay }
     }
 }

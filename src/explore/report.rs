@@ -10,10 +10,15 @@ use serde_json::{Value, json};
 
 use super::Exploration;
 
+/// The characters of a line of the operator's output on a page.
+const LINE: usize = 240;
+
 /// A finding of an exploration. Its text has the command that replays the schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct ExploreFinding {
     pub(super) finding: Finding,
+    /// How to tell a finding from a slow operator.
+    pub(super) hint: Option<String>,
     /// The last lines of the operator's output.
     pub(super) log: Vec<String>,
     /// The command that runs the schedule again.
@@ -23,10 +28,16 @@ pub(crate) struct ExploreFinding {
 impl Display for ExploreFinding {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         self.finding.write_page(out)?;
+        if let Some(hint) = &self.hint {
+            writeln!(out, "\n{hint}")?;
+        }
         if !self.log.is_empty() {
             writeln!(out, "\nLast lines of the operator")?;
             for line in &self.log {
-                writeln!(out, "  {line}")?;
+                match line.char_indices().nth(LINE) {
+                    Some((end, _)) => writeln!(out, "  {} …", &line[..end])?,
+                    None => writeln!(out, "  {line}")?,
+                }
             }
         }
         writeln!(out, "\nReplay\n  {}", self.replay)
@@ -64,10 +75,10 @@ impl ExploreReport {
 
     /// The report for programs.
     pub(crate) fn json(&self) -> Value {
-        let findings = self.findings.iter().map(|ExploreFinding { finding, log, replay }| {
+        let findings = self.findings.iter().map(|ExploreFinding { finding, hint, log, replay }| {
             json!({
                 "oracle": finding.oracle.name(), "claim": finding.oracle.claim(), "schedule": finding.schedule,
-                "difference": finding.difference, "writes": finding.writes, "log": log,
+                "difference": finding.difference, "writes": finding.writes, "hint": hint, "log": log,
                 "replay": replay, "repeats": finding.repeats,
             })
         });

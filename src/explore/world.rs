@@ -161,6 +161,8 @@ impl World {
             // Projects of kubebuilder read it: webhooks need certificates and a Service.
             command.env("ENABLE_WEBHOOKS", "false");
         }
+        // Findings have lines of its output: <https://no-color.org>.
+        command.env("NO_COLOR", "1");
         let process = Process::start(command, &self.keeper)?;
         let process = Arc::new(Mutex::new(process));
         self.proxy.set_process(Some(Arc::clone(&process)));
@@ -287,7 +289,7 @@ impl World {
 
     /// Waits until the state settles. An unexpected state gets more time than the expected one.
     pub(super) async fn settle(&mut self, expected: Option<&ClusterState>) -> Result<End> {
-        let patience = 3 * self.settle + Duration::from_secs(1);
+        let patience = self.patience();
         let limit = 8 * self.settle + Duration::from_secs(8);
         let started = Instant::now();
         self.proxy.state().touch();
@@ -357,6 +359,11 @@ impl World {
         self.endings += 1;
         self.spawn()?;
         Ok(None)
+    }
+
+    /// The time without requests after which a state that is not the expected one is the end.
+    pub(super) fn patience(&self) -> Duration {
+        3 * self.settle + Duration::from_secs(1)
     }
 
     /// The last lines of the operator's output.

@@ -8,7 +8,7 @@ use anyhow::Result;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::{UsageError, envtest, rendered};
+use super::{UsageError, compare, envtest, rendered};
 use crate::diagnostic::Problem;
 use crate::explore::{self, ClusterChoice, Exploration, ExploreReport, Oracle};
 
@@ -122,6 +122,21 @@ fn of_kind(objects: Vec<Value>, kinds: &[&str]) -> Vec<Value> {
     objects.into_iter().filter(is_of).collect()
 }
 
+/// Reads the documents of a file or a folder. Templates of charts are read without their actions.
+fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
+    if compare::is_template(path) && path.is_file() {
+        return Ok(compare::objects(path, &rendered::read(path, help)?));
+    }
+    if !path.is_dir() {
+        return rendered::documents(path, help);
+    }
+    let mut all = Vec::new();
+    for name in rendered::yaml_files(path)? {
+        all.extend(documents(&path.join(name), help)?);
+    }
+    Ok(all)
+}
+
 fn crds(paths: &[PathBuf]) -> Result<Vec<Value>> {
     let help = "pass the folder with the CRDs: `--crds DIR`";
     let default = [PathBuf::from(CRDS)];
@@ -135,7 +150,7 @@ fn crds(paths: &[PathBuf]) -> Result<Vec<Value>> {
         if !path.exists() {
             return Err(not_found(path, help).into());
         }
-        let found = of_kind(rendered::documents(path, help)?, &["CustomResourceDefinition"]);
+        let found = of_kind(documents(path, help)?, &["CustomResourceDefinition"]);
         if found.is_empty() {
             return Err(UsageError(Problem::new(format!("`{}` has no CRD", path.display())).help(help)).into());
         }
@@ -175,7 +190,7 @@ fn roles(options: &ExploreOptions) -> Result<Vec<Value>> {
         None if default.is_file() => &default,
         None => return Ok(Vec::new()),
     };
-    let roles = of_kind(rendered::documents(path, help)?, &["Role", "ClusterRole"]);
+    let roles = of_kind(documents(path, help)?, &["Role", "ClusterRole"]);
     if roles.is_empty() {
         return Err(UsageError(Problem::new(format!("`{}` has no role", path.display())).help(help)).into());
     }

@@ -50,10 +50,11 @@ impl Finding {
         for line in &self.difference {
             writeln!(out, "  {line}")?;
         }
-        if self.repeats > 0 {
-            writeln!(out, "\n{} more schedules end with a difference in the same objects.", self.repeats)?;
+        match self.repeats {
+            0 => Ok(()),
+            1 => writeln!(out, "\nOne more schedule ends with a difference in the same objects."),
+            more => writeln!(out, "\n{more} more schedules end with a difference in the same objects."),
         }
-        Ok(())
     }
 }
 
@@ -69,5 +70,6 @@ pub fn write_counts(
     }
     let total: usize = trials.values().sum();
     let counts: Vec<String> = trials.iter().map(|(oracle, count)| format!("{count} {oracle}")).collect();
-    write!(out, "{findings} findings in {total} trials ({})", counts.join(", "))
+    let findings = if findings == 1 { "1 finding".to_owned() } else { format!("{findings} findings") };
+    write!(out, "{findings} in {total} trials ({})", counts.join(", "))
 }

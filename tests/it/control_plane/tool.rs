@@ -13,7 +13,15 @@ pub(super) fn tool(module: &'static str, package: &str) -> PathBuf {
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(module).join("program");
         let mut go = Command::new("go");
         // The service discovery of Prometheus is half of the build of promtool.
-        go.args(["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-tags=remove_all_sd", "-o"]);
+        go.args([
+            "build",
+            "-mod=readonly",
+            "-buildvcs=false",
+            "-trimpath",
+            "-ldflags=-s -w",
+            "-tags=remove_all_sd",
+            "-o",
+        ]);
         go.arg(&program).arg(package).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(module));
         let output = go.output().unwrap();
         assert!(output.status.success(), "{module} is not built: {}", String::from_utf8_lossy(&output.stderr));
