@@ -60,7 +60,9 @@ pub(crate) fn validate(resource: &Resource, object: &Value) -> Result<Vec<FieldE
     errors.extend(annotations(metadata)?);
     errors.extend(owners(metadata)?);
     for finalizer in metadata["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        if !is_qualified(finalizer) || !finalizer.contains('/') && !is_standard(finalizer) {
+        // Built-in kinds want a domain before the name.
+        let is_known = resource.custom || finalizer.contains('/') || is_standard(finalizer);
+        if !is_qualified(finalizer) || !is_known {
             return Err(Refusal::unsupported(&format!("the error for the finalizer {finalizer:?}")));
         }
     }

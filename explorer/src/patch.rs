@@ -1,7 +1,7 @@
 //! JSON patch, merge patch and strategic merge patch.
 
 use json_patch::jsonptr::PointerBuf;
-use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
+use json_patch::{AddOperation, PatchOperation, ReplaceOperation, TestOperation};
 use serde_json::{Value, json};
 
 use crate::response::Refusal;
@@ -18,6 +18,12 @@ pub(crate) fn apply(schema: &Node, content_type: &str, object: &Value, patch: &V
                 .map_err(|_| Refusal::unsupported("the error for an invalid JSON patch"))?;
             for operation in patch.0 {
                 let operation = match operation {
+                    // A missing field equals null, as the finalizers of kube-runtime expect.
+                    PatchOperation::Test(TestOperation { path, value: Value::Null })
+                        if is_missing_field(&patched, &path) =>
+                    {
+                        continue;
+                    }
                     // kube-apiserver adds a field that `replace` does not find.
                     PatchOperation::Replace(ReplaceOperation { path, value }) if is_missing_field(&patched, &path) => {
                         PatchOperation::Add(AddOperation { path, value })

@@ -39,6 +39,8 @@ pub(crate) struct Resource {
     /// DELETE answers with the object, even if it is gone.
     pub(crate) returns_deleted: bool,
     pub(crate) schema: Arc<Node>,
+    /// The schema of the names in `metadata`, if a CRD restricts them.
+    pub(crate) name_rules: Option<Arc<Node>>,
     /// The CEL rules of a CRD.
     pub(crate) rules: Option<Rules>,
 }
@@ -90,11 +92,7 @@ impl Resource {
         let mut schema = version["schema"]["openAPIV3Schema"].clone();
         structural::check(&schema, "")?;
         let rules = Rules::compile(&schema)?;
-        if schema["properties"]["metadata"] != Value::Null
-            && schema["properties"]["metadata"] != json!({ "type": "object" })
-        {
-            return Err(Refusal::unsupported("rules for `metadata` in the schema of a CRD"));
-        }
+        let name_rules = name_rules(&schema["properties"]["metadata"])?;
         if !schema["properties"].is_object() {
             schema["properties"] = json!({});
         }
@@ -128,6 +126,7 @@ impl Resource {
             creates_on_put: false,
             returns_deleted: false,
             schema: Arc::new(node),
+            name_rules,
             rules,
         })
     }
@@ -218,8 +217,20 @@ pub(crate) fn scale_kind() -> KindVersions {
         creates_on_put: false,
         returns_deleted: false,
         schema: builtin::schema("autoscaling.v1.Scale"),
+        name_rules: None,
         rules: None,
     })
+}
+
+/// Reads what the schema of a CRD says of `metadata`: only `name` and `generateName` may have rules. See
+/// [metadata](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/).
+fn name_rules(schema: &Value) -> Result<Option<Arc<Node>>, Refusal> {
+    let mut properties = schema["properties"].as_object().into_iter().flatten();
+    if properties.any(|(name, _)| name != "name" && name != "generateName") || !schema["required"].is_null() {
+        return Err(Refusal::unsupported("rules for other fields of `metadata` than names in the schema of a CRD"));
+    }
+    let has_rules = schema["properties"].is_object();
+    Ok(has_rules.then(|| Node::read(schema, &Components::new(), &mut BTreeMap::new())))
 }
 
 /// The schema of `metadata`.
@@ -320,6 +331,7 @@ pub(crate) fn builtins() -> Arc<BTreeMap<String, Arc<KindVersions>>> {
                     "namespaces" | "pods" | "services" | "serviceaccounts" | "persistentvolumeclaims"
                 ),
                 schema: builtin::schema(schema),
+                name_rules: None,
                 rules: None,
             };
             (resource.qualified(), Arc::new(KindVersions::of(resource)))

@@ -138,6 +138,9 @@ impl Call<'_> {
             if old.is_none() {
                 errors.extend(metadata::validate(resource, object)?);
             }
+            if let Some(rules) = &resource.name_rules {
+                structural::validate(rules, &object["metadata"], "metadata", false, &mut errors);
+            }
             structural::validate(&resource.schema, object, "", true, &mut errors);
             if let Some(scale) = &resource.scale {
                 scale.validate(object, self.target.subresource == "status", &mut errors)?;
