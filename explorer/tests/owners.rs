@@ -1,0 +1,105 @@
+//! Owners of fields in rare requests, as kube-apiserver has them.
+#![allow(clippy::unwrap_used, reason = "tests may be plain")]
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use explorer::{ApiServer, Request};
+use serde_json::{Value, json};
+
+const MERGE: &str = "application/merge-patch+json";
+const APPLY: &str = "application/apply-patch+yaml";
+const JSON: &str = "application/json";
+
+/// A server with a CRD that has a scale and a free map.
+fn server() -> ApiServer {
+    let server = ApiServer::new();
+    let spec = json!({ "type": "object", "properties": {
+        "size": { "type": "integer" },
+        "free": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
+    } });
+    let crd = json!({ "spec": {
+        "group": "example.com", "scope": "Namespaced", "names": { "plural": "shops", "kind": "Shop" },
+        "versions": [{
+            "name": "v1", "served": true, "storage": true,
+            "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec } } },
+            "subresources": { "scale": { "specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size" } },
+        }],
+    } });
+    server.add_crd(&crd).unwrap();
+    server
+}
+
+/// Sends a request to a path in the namespace `default`.
+fn send(server: &ApiServer, method: &str, path: &str, content_type: &str, body: &Value) -> (u16, Value) {
+    let (path, manager) = path.split_once('?').unwrap_or((path, "test"));
+    let (root, rest) = path.rsplit_once("/-/").unwrap();
+    let query = [("fieldManager", manager), ("force", "true")];
+    let query = query.iter().filter(|(name, _)| *name != "force" || content_type == APPLY);
+    let request = Request {
+        method: method.parse().unwrap(),
+        path: format!("{root}/namespaces/default/{rest}"),
+        query: query.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        content_type: content_type.to_owned(),
+        user_agent: "test".to_owned(),
+        body: body.to_string().into(),
+    };
+    let mut answer = server.answer(&request).unwrap();
+    let mut text = Vec::new();
+    let mut context = Context::from_waker(Waker::noop());
+    while let Poll::Ready(Some(Ok(frame))) = http_body::Body::poll_frame(Pin::new(answer.body_mut()), &mut context) {
+        text.extend_from_slice(frame.data_ref().unwrap());
+    }
+    (answer.status().as_u16(), serde_json::from_slice(&text).unwrap())
+}
+
+fn shop(spec: &Value) -> Value {
+    json!({ "apiVersion": "example.com/v1", "kind": "Shop", "metadata": { "name": "corner" }, "spec": spec })
+}
+
+#[test]
+fn a_list_that_loses_its_last_item_stays_with_its_other_owner() {
+    let server = server();
+    let map = |owners: &Value| {
+        let metadata = json!({ "name": "a", "ownerReferences": owners });
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata })
+    };
+    let owner = |name: &str| json!([{ "apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": "1" }]);
+    send(&server, "POST", "/api/v1/-/configmaps?first", JSON, &map(&owner("x")));
+    send(&server, "PATCH", "/api/v1/-/configmaps/a?second", APPLY, &map(&owner("y")));
+    let config = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
+    let (code, object) = send(&server, "PATCH", "/api/v1/-/configmaps/a?second", APPLY, &config);
+    assert_eq!((code, &object["metadata"]["ownerReferences"]), (200, &Value::Null));
+    let entries = object["metadata"]["managedFields"].as_array().unwrap();
+    let owned = entries.iter().map(|entry| (entry["manager"].as_str().unwrap(), entry["fieldsV1"].clone()));
+    let expected = ("first", json!({ "f:metadata": { "f:ownerReferences": {} } }));
+    assert_eq!(owned.collect::<Vec<_>>(), [expected]);
+}
+
+#[test]
+fn an_applied_map_that_loses_its_last_key_is_null() {
+    let server = server();
+    let (path, full) = ("/apis/example.com/v1/-/shops/corner", shop(&json!({ "free": { "x": 1 } })));
+    assert_eq!(send(&server, "PATCH", path, APPLY, &full).0, 201);
+    let (code, status) = send(&server, "PATCH", path, APPLY, &shop(&json!({ "free": {} })));
+    assert_eq!((code, &status["details"]["causes"][0]["field"]), (422, &json!("spec.free")));
+}
+
+#[test]
+fn a_scale_of_another_version_is_refused_before_the_object_is_looked_up() {
+    let body = json!({ "apiVersion": "example.com/v1", "metadata": { "name": "corner" }, "spec": { "replicas": 1 } });
+    let (code, status) = send(&server(), "PUT", "/apis/example.com/v1/-/shops/corner/scale", JSON, &body);
+    let expected = "not implemented by the explorer: a Scale whose `apiVersion` is \"example.com/v1\"";
+    assert_eq!((code, &status["message"]), (501, &json!(expected)));
+}
+
+#[test]
+fn a_scale_adds_no_owners_to_an_object_without_any() {
+    let server = server();
+    let path = "/apis/example.com/v1/-/shops/corner";
+    send(&server, "POST", "/apis/example.com/v1/-/shops", JSON, &shop(&json!({ "size": 1 })));
+    send(&server, "PATCH", path, MERGE, &json!({ "metadata": { "managedFields": [{}] } }));
+    send(&server, "PATCH", &format!("{path}/scale"), MERGE, &json!({ "spec": { "replicas": 2 } }));
+    let (_, object) = send(&server, "GET", path, "", &Value::Null);
+    assert_eq!((&object["spec"]["size"], object["metadata"].get("managedFields")), (&json!(2), None));
+}
