@@ -128,8 +128,13 @@ impl Call<'_> {
         if let Some(old) = old {
             let update = metadata::validate_update(object, old)?;
             errors.extend(metadata::validate(resource, object)?);
-            // Disruption budgets have no second check.
-            if resource.custom || resource.plural != "poddisruptionbudgets" {
+            // Disruption budgets and the status of CronJobs have no second check.
+            let second = match resource.plural.as_str() {
+                "poddisruptionbudgets" => resource.custom,
+                "cronjobs" => resource.custom || self.target.subresource != "status",
+                _ => true,
+            };
+            if second {
                 errors.extend(update.clone());
             }
             errors.extend(update);

@@ -1,4 +1,4 @@
-//! Owners of fields in rare requests, as kube-apiserver has them.
+//! Answers to rare requests, as kube-apiserver gives them.
 #![allow(clippy::unwrap_used, reason = "tests may be plain")]
 
 use std::pin::Pin;
@@ -102,4 +102,43 @@ fn a_scale_adds_no_owners_to_an_object_without_any() {
     send(&server, "PATCH", &format!("{path}/scale"), MERGE, &json!({ "spec": { "replicas": 2 } }));
     let (_, object) = send(&server, "GET", path, "", &Value::Null);
     assert_eq!((&object["spec"]["size"], object["metadata"].get("managedFields")), (&json!(2), None));
+}
+
+/// The fields and messages of the causes of a refusal.
+fn causes(status: &Value) -> Vec<String> {
+    let causes = status["details"]["causes"].as_array().unwrap().iter();
+    causes
+        .map(|cause| format!("{}: {}", cause["field"].as_str().unwrap(), cause["message"].as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+fn metadata_in_the_status_of_a_cron_job_is_checked_once() {
+    let server = server();
+    let pod = json!({ "restartPolicy": "Never", "containers": [{ "name": "main", "image": "nginx" }] });
+    let job = json!({
+        "apiVersion": "batch/v1", "kind": "CronJob", "metadata": { "name": "a", "finalizers": ["example.com/one"] },
+        "spec": { "schedule": "@daily", "jobTemplate": { "spec": { "template": { "spec": pod } } } },
+    });
+    assert_eq!(send(&server, "POST", "/apis/batch/v1/-/cronjobs", JSON, &job).0, 201);
+    let path = "/apis/batch/v1/-/cronjobs/a";
+    send(&server, "DELETE", path, JSON, &json!({}));
+    let finalizers = json!({ "metadata": { "finalizers": ["example.com/two"] } });
+    let (code, status) = send(&server, "PATCH", &format!("{path}/status"), MERGE, &finalizers);
+    let cause = "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found \
+                 new finalizers []string{\"example.com/two\"}";
+    assert_eq!((code, causes(&status)), (422, vec![cause.to_owned()]));
+}
+
+#[test]
+fn images_in_the_update_of_a_pod_are_checked_twice() {
+    let server = server();
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "a" },
+        "spec": { "containers": [{ "name": "main", "image": "nginx" }] },
+    });
+    assert_eq!(send(&server, "POST", "/api/v1/-/pods", JSON, &pod).0, 201);
+    let change = json!([{ "op": "remove", "path": "/spec/containers/0/image" }]);
+    let (code, status) = send(&server, "PATCH", "/api/v1/-/pods/a", "application/json-patch+json", &change);
+    assert_eq!((code, causes(&status)), (422, vec!["spec.containers[0].image: Required value".to_owned(); 2]));
 }
