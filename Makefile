@@ -63,9 +63,9 @@ bench-operator: tools ## Measure the operator with 1,000 objects beside the leas
 bench: tools ## Measure generate, init and create api against controller-gen and a compiled crdgen.
 	@tests/bench/run
 
+# The API server takes the time, so the build is that of `cargo test`.
 .PHONY: bench-explore
 bench-explore: tools ## Measure crash trials and histories in memory beside a real API server, 6 minutes; see docs/benchmarks.md.
-	# The API server takes the time: a release build would change nothing.
 	$(CARGO) bench --profile dev --bench bench -- explore
 
 .PHONY: fuzz

@@ -11,20 +11,26 @@ const MERGE: &str = "application/merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 const JSON: &str = "application/json";
 
-/// A server with a CRD that has a scale and a free map.
+/// A server with a CRD of two versions, which have a status, a scale and a free map.
 fn server() -> ApiServer {
     let server = ApiServer::new();
     let spec = json!({ "type": "object", "properties": {
         "size": { "type": "integer" },
         "free": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
     } });
+    let status = json!({ "type": "object", "properties": { "size": { "type": "integer" } } });
+    let version = |name: &str| {
+        json!({
+            "name": name, "served": true, "storage": name == "v1",
+            "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec, "status": status } } },
+            "subresources": {
+                "status": {}, "scale": { "specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size" },
+            },
+        })
+    };
     let crd = json!({ "spec": {
         "group": "example.com", "scope": "Namespaced", "names": { "plural": "shops", "kind": "Shop" },
-        "versions": [{
-            "name": "v1", "served": true, "storage": true,
-            "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec } } },
-            "subresources": { "scale": { "specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size" } },
-        }],
+        "versions": [version("v1"), version("v2")],
     } });
     server.add_crd(&crd).unwrap();
     server
@@ -57,6 +63,12 @@ fn shop(spec: &Value) -> Value {
     json!({ "apiVersion": "example.com/v1", "kind": "Shop", "metadata": { "name": "corner" }, "spec": spec })
 }
 
+/// The managers of an object with their fields.
+fn owners(object: &Value) -> Vec<(&str, Value)> {
+    let entries = object["metadata"]["managedFields"].as_array().unwrap().iter();
+    entries.map(|entry| (entry["manager"].as_str().unwrap(), entry["fieldsV1"].clone())).collect()
+}
+
 #[test]
 fn a_list_that_loses_its_last_item_stays_with_its_other_owner() {
     let server = server();
@@ -70,10 +82,23 @@ fn a_list_that_loses_its_last_item_stays_with_its_other_owner() {
     let config = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
     let (code, object) = send(&server, "PATCH", "/api/v1/-/configmaps/a?second", APPLY, &config);
     assert_eq!((code, &object["metadata"]["ownerReferences"]), (200, &Value::Null));
-    let entries = object["metadata"]["managedFields"].as_array().unwrap();
-    let owned = entries.iter().map(|entry| (entry["manager"].as_str().unwrap(), entry["fieldsV1"].clone()));
     let expected = ("first", json!({ "f:metadata": { "f:ownerReferences": {} } }));
-    assert_eq!(owned.collect::<Vec<_>>(), [expected]);
+    assert_eq!(owners(&object), [expected]);
+}
+
+#[test]
+fn an_update_of_the_status_takes_no_field_of_another_version() {
+    let server = server();
+    let mut other = shop(&json!({ "size": 1 }));
+    other["apiVersion"] = "example.com/v2".into();
+    send(&server, "POST", "/apis/example.com/v2/-/shops?first", JSON, &other);
+    let change = json!({ "spec": { "size": 2 }, "status": { "size": 2 } });
+    let (_, object) = send(&server, "PATCH", "/apis/example.com/v1/-/shops/corner/status?second", MERGE, &change);
+    let expected = [
+        ("first", json!({ "f:spec": { ".": {}, "f:size": {} } })),
+        ("second", json!({ "f:status": { ".": {}, "f:size": {} } })),
+    ];
+    assert_eq!(owners(&object), expected);
 }
 
 #[test]
