@@ -111,11 +111,30 @@ fn an_applied_map_that_loses_its_last_key_is_null() {
 }
 
 #[test]
-fn a_scale_of_another_version_is_refused_before_the_object_is_looked_up() {
-    let body = json!({ "apiVersion": "example.com/v1", "metadata": { "name": "corner" }, "spec": { "replicas": 1 } });
-    let (code, status) = send(&server(), "PUT", "/apis/example.com/v1/-/shops/corner/scale", JSON, &body);
-    let expected = "not implemented by the explorer: a Scale whose `apiVersion` is \"example.com/v1\"";
-    assert_eq!((code, &status["message"]), (501, &json!(expected)));
+fn a_scale_of_another_kind_is_refused_before_the_object_is_looked_up() {
+    for (api_version, kind, message) in [
+        ("example.com/v1", "Scale", "a Scale whose `apiVersion` is \"example.com/v1\""),
+        ("autoscaling/v1", "Shop", "a Scale whose `kind` is \"Shop\""),
+        ("", "", "a Scale whose `apiVersion` is null"),
+    ] {
+        let mut body = json!({ "metadata": { "name": "corner" }, "spec": { "replicas": 1 } });
+        if !kind.is_empty() {
+            (body["apiVersion"], body["kind"]) = (api_version.into(), kind.into());
+        }
+        let (code, status) = send(&server(), "PUT", "/apis/example.com/v1/-/shops/corner/scale", JSON, &body);
+        let expected = format!("not implemented by the explorer: {message}");
+        assert_eq!((code, &status["message"]), (501, &json!(expected)));
+    }
+}
+
+#[test]
+fn admission_calls_an_object_without_a_name_unknown() {
+    let spec = json!({ "serviceAccountName": "missing", "containers": [{ "name": "main", "image": "nginx" }] });
+    for (metadata, name) in [(json!({}), "Unknown"), (json!({ "generateName": "a-" }), "a-")] {
+        let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec });
+        let (code, status) = send(&server(), "POST", "/api/v1/-/pods", JSON, &pod);
+        assert_eq!((code, &status["details"]["name"]), (403, &json!(name)));
+    }
 }
 
 #[test]
