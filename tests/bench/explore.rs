@@ -39,14 +39,14 @@ fn rate(oracle: Oracle) {
 
 /// The trials of one oracle.
 struct Rate {
-    trials: usize,
+    trials: u32,
     seconds: f64,
     out_of_budget: bool,
 }
 
 impl Rate {
     fn per_second(&self) -> f64 {
-        self.trials as f64 / self.seconds
+        f64::from(self.trials) / self.seconds
     }
 }
 
