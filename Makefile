@@ -63,6 +63,11 @@ bench-operator: tools ## Measure the operator with 1,000 objects beside the leas
 bench: tools ## Measure generate, init and create api against controller-gen and a compiled crdgen.
 	@tests/bench/run
 
+# The API server takes the time, so the build is that of `cargo test`.
+.PHONY: bench-explore
+bench-explore: tools ## Measure crash trials and histories in memory beside a real API server, 6 minutes; see docs/benchmarks.md.
+	$(CARGO) bench --profile dev --bench bench -- explore
+
 .PHONY: fuzz
 fuzz: tools ## 10,000,000 mutated inputs for each fuzz target, in the background for days; FUZZ_INPUTS changes it.
 	@tests/fuzz/run

@@ -100,8 +100,13 @@ impl Writer<'_> {
                 return Ok(None);
             }
             let compared = typed::compare(schema, &old, &new);
-            let changed = compared.modified.union(&compared.added);
-            all.insert(version.to_owned(), Changes { changed, removed: compared.removed });
+            let mut changed = compared.modified.union(&compared.added);
+            let mut removed = compared.removed;
+            // The status resets fields in all versions that have it, other endpoints in their own version.
+            if self.subresource == "status" && resource.status {
+                (changed, removed) = (self.without_reset(&changed), self.without_reset(&removed));
+            }
+            all.insert(version.to_owned(), Changes { changed, removed });
         }
         Ok(Some(all))
     }

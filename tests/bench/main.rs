@@ -4,6 +4,7 @@
 //! all of them. All writes go to temporary folders.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
 
+mod explore;
 mod kinds;
 
 use std::collections::BTreeSet;
@@ -34,6 +35,10 @@ fn main() {
     let home = tempfile::tempdir().unwrap();
     let sample = home.path().join("memcached-operator");
     run(Command::new(OURS).args(["new", "memcached-operator", "--sample", "memcached"]).current_dir(home.path()));
+    if std::env::args().any(|arg| arg == "explore") {
+        explore::compare(&sample);
+        return;
+    }
 
     let peer = Peer::build(home.path());
     compare_with_controller_gen(&sample, &peer);
@@ -170,6 +175,11 @@ fn large_crates(table: &mut Table, home: &Path, sample: &Path) {
     }
 }
 
+/// The target folder of the sample and its copies.
+fn sample_target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-sample")
+}
+
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -294,7 +304,7 @@ impl CompiledCrdgen {
         let mut command = Command::new("cargo");
         command
             .args(["run", "--quiet", "--bin", "crdgen"])
-            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-sample"))
+            .env("CARGO_TARGET_DIR", sample_target())
             .current_dir(&self.project);
         command
     }

@@ -371,59 +371,42 @@ fn merged_list(
     Ok((!out.is_empty()).then_some(Value::Array(out)))
 }
 
-/// Removes the fields and items of a set from a value.
+/// Removes the fields and items of a set from a value. A container that loses all its content becomes null.
 pub(crate) fn remove(node: &Node, value: &Value, set: &FieldSet) -> Value {
     match view(node, value) {
         View::Map(map) => {
             let mut out = Map::new();
-            let mut matched = false;
             for (name, value) in map {
                 let element = format!("f:{name}");
                 if set.contains(&element) {
                     continue;
                 }
                 let kept = match set.below(&element) {
-                    Some(below) => {
-                        matched = true;
-                        emptied(value, remove(&child(node, name).0, value, below))
-                    }
+                    Some(below) => remove(&child(node, name).0, value, below),
                     None => value.clone(),
                 };
                 out.insert(name.clone(), kept);
             }
-            if out.is_empty() && !matched { Value::Null } else { Value::Object(out) }
+            if out.is_empty() { Value::Null } else { Value::Object(out) }
         }
         View::List(values, list, items) => {
             let mut out = Vec::new();
-            let mut matched = false;
             for item in values {
                 let element = element(list, items, item);
                 if set.contains(&element) {
                     continue;
                 }
                 let kept = match set.below(&element) {
-                    Some(below) => {
-                        matched = true;
-                        emptied(item, remove(items, item, below))
-                    }
+                    Some(below) => remove(items, item, below),
                     None => item.clone(),
                 };
                 out.push(kept);
             }
-            if out.is_empty() && !matched { Value::Null } else { Value::Array(out) }
+            if out.is_empty() { Value::Null } else { Value::Array(out) }
         }
         // A value that is removed as a whole is a member of the set.
         View::Leaf if value.is_object() || value.is_array() => Value::Null,
         View::Leaf => value.clone(),
-    }
-}
-
-/// A container whose content was removed stays, empty.
-fn emptied(before: &Value, after: Value) -> Value {
-    match (before, &after) {
-        (Value::Object(_), Value::Null) => Value::Object(Map::new()),
-        (Value::Array(_), Value::Null) => Value::Array(Vec::new()),
-        _ => after,
     }
 }
 

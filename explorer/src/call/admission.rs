@@ -9,8 +9,8 @@ use crate::response::Refusal;
 pub(crate) const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
 
 impl Call<'_> {
-    /// The admission of Pods: the account, its token, tolerations and the priority.
-    pub(super) fn admit(&mut self, object: &mut Value) -> Result<(), Refusal> {
+    /// The admission of Pods: the account, its token, tolerations and the priority. Refusals call the object `shown`.
+    pub(super) fn admit(&mut self, object: &mut Value, shown: &str) -> Result<(), Refusal> {
         if !self.resource.custom && self.resource.plural == "persistentvolumeclaims" {
             let mut finalizers = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
             if !finalizers.iter().any(|finalizer| finalizer == CLAIM_FINALIZER) {
@@ -33,7 +33,7 @@ impl Call<'_> {
         let Some(found) = self.store.get(&key).cloned() else {
             let detail =
                 format!("error looking up service account {namespace}/{account}: serviceaccount {account:?} not found");
-            return Err(Refusal::forbidden("", "pods", &name, &detail));
+            return Err(Refusal::forbidden("", "pods", shown, &detail));
         };
         let automount = match &spec["automountServiceAccountToken"] {
             Value::Null => found["automountServiceAccountToken"] != false,
@@ -76,6 +76,12 @@ impl Call<'_> {
         spec["ipFamilies"] = json!(["IPv4"]);
         spec["ipFamilyPolicy"] = "SingleStack".into();
     }
+}
+
+/// The name of a new object in refusals of admission, before a name is generated.
+pub(super) fn shown_name(object: &Value) -> &str {
+    let names = ["name", "generateName"].map(|field| object["metadata"][field].as_str().unwrap_or_default());
+    names.into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown")
 }
 
 /// FNV-1a, in 32 bits.

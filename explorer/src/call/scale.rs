@@ -15,8 +15,10 @@ const SCALE: &str = "autoscaling/v1";
 impl Call<'_> {
     /// Handles a request to the subresource `scale`.
     pub(super) fn scale(&mut self, paths: &ScalePaths) -> Result<Answer, Refusal> {
-        let live = match self.request.method {
-            Method::GET | Method::PUT | Method::PATCH => self.live()?,
+        // The body of an update is read before the object is looked up.
+        let (sent, live) = match self.request.method {
+            Method::PUT => (Some(self.read_scale(self.request.document()?)?), self.live()?),
+            Method::GET | Method::PATCH => (None, self.live()?),
             _ => return Err(Refusal::method_not_allowed()),
         };
         let found = paths.replicas(&live).is_some() || !self.resource.custom;
@@ -38,7 +40,7 @@ impl Call<'_> {
         let parents = ManagedFields::read(&live["metadata"]["managedFields"]);
         let mut old = paths.scale_of(&live, self.resource.custom);
         to_scale(&parents, &self.kind).write(&mut old);
-        let scale = self.new_scale(&old)?;
+        let scale = self.new_scale(sent, &old)?;
         if scale["spec"]["replicas"].as_i64().is_some_and(|replicas| replicas < 0) && !self.resource.custom {
             let replicas = &scale["spec"]["replicas"];
             let errors = [FieldError::invalid("spec.replicas", replicas, "must be greater than or equal to 0")];
@@ -62,27 +64,40 @@ impl Call<'_> {
         }
     }
 
-    /// The `Scale` after the request, with its owners.
-    fn new_scale(&self, old: &Value) -> Result<Value, Refusal> {
-        let kind = scale_kind();
-        let resource = kind.storage();
-        let writer = Writer { api_version: SCALE, reset: &[], kind: &kind, ..self.writer(SCALE) };
-        let document = self.request.document()?;
-        let media = self.request.content_type.as_str();
-        if self.request.method == Method::PATCH && media.starts_with("application/apply-patch") {
-            return Err(Refusal::unsupported("server-side apply of a Scale"));
+    /// Reads a `Scale`, and checks its name and namespace.
+    fn read_scale(&self, mut scale: Value) -> Result<Value, Refusal> {
+        for (field, expected) in [("apiVersion", SCALE), ("kind", "Scale")] {
+            // Without a kind, the server forgets the owners of the replicas of a custom object.
+            let is_known = scale[field].as_str().map_or(!self.resource.custom, |found| found == expected);
+            if !is_known {
+                return Err(Refusal::unsupported(&format!("a Scale whose `{field}` is {}", scale[field])));
+            }
         }
-        let mut scale = if self.request.method == Method::PUT {
-            document
-        } else if patch::is_media_type(media) {
-            patch::apply(&resource.schema, media, old, &document)?
-        } else {
-            return Err(Refusal::unsupported("the error for the media type of a patch of a Scale"));
-        };
-        resource.read(&mut scale)?;
+        scale_kind().storage().read(&mut scale)?;
         self.check_name(&scale)?;
         self.set_namespace(&mut scale)?;
-        apply::update(&resource.schema, old, &mut scale, &writer)?;
+        Ok(scale)
+    }
+
+    /// The `Scale` after the request, with its owners. An update has sent it.
+    fn new_scale(&self, sent: Option<Value>, old: &Value) -> Result<Value, Refusal> {
+        let kind = scale_kind();
+        let schema = &kind.storage().schema;
+        let writer = Writer { api_version: SCALE, reset: &[], kind: &kind, ..self.writer(SCALE) };
+        let mut scale = match sent {
+            Some(sent) => sent,
+            None => {
+                let media = self.request.content_type.as_str();
+                if media.starts_with("application/apply-patch") {
+                    return Err(Refusal::unsupported("server-side apply of a Scale"));
+                }
+                if !patch::is_media_type(media) {
+                    return Err(Refusal::unsupported("the error for the media type of a patch of a Scale"));
+                }
+                self.read_scale(patch::apply(schema, media, old, &self.request.document()?)?)?
+            }
+        };
+        apply::update(schema, old, &mut scale, &writer)?;
         Ok(scale)
     }
 
@@ -111,7 +126,8 @@ impl Call<'_> {
             all.put(manager.clone(), apply::fields::FieldSet::of(&path), time);
         }
         all.write(object);
-        for entry in object["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
+        let entries = object["metadata"].get_mut("managedFields").and_then(Value::as_array_mut);
+        for entry in entries.into_iter().flatten() {
             if entry["apiVersion"] == SCALE {
                 entry["apiVersion"] = self.resource.api_version().into();
             }

@@ -6,6 +6,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::Call;
+use super::admission::shown_name;
 use crate::apply::{self, Writer};
 use crate::resource::rules;
 use crate::response::{Answer, FieldError, Refusal};
@@ -69,7 +70,8 @@ impl Call<'_> {
             let schema = self.resource.schema.clone();
             apply::update(&schema, &rules::empty(&self.resource), &mut object, &self.writer(&version))?;
         }
-        self.check_namespace(object["metadata"]["name"].as_str().unwrap_or_default())?;
+        let shown = shown_name(&object).to_owned();
+        self.check_namespace(&shown)?;
         let metadata = &mut object["metadata"];
         if metadata["name"].as_str().unwrap_or_default().is_empty()
             && let Some(prefix) = metadata["generateName"].as_str()
@@ -80,7 +82,7 @@ impl Call<'_> {
         {
             return Err(Refusal::unsupported("the error for a Service without a name"));
         }
-        self.admit(&mut object)?;
+        self.admit(&mut object, &shown)?;
         self.default_by_webhook(&mut object, false)?;
         let version = object["metadata"]["resourceVersion"].take();
         let metadata = &mut object["metadata"];
@@ -128,8 +130,13 @@ impl Call<'_> {
         if let Some(old) = old {
             let update = metadata::validate_update(object, old)?;
             errors.extend(metadata::validate(resource, object)?);
-            // Disruption budgets have no second check.
-            if resource.custom || resource.plural != "poddisruptionbudgets" {
+            // Disruption budgets and the status of CronJobs have no second check.
+            let second = match resource.plural.as_str() {
+                "poddisruptionbudgets" => resource.custom,
+                "cronjobs" => resource.custom || self.target.subresource != "status",
+                _ => true,
+            };
+            if second {
                 errors.extend(update.clone());
             }
             errors.extend(update);

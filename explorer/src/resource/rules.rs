@@ -12,7 +12,9 @@ mod network;
 mod policies;
 mod workloads;
 
-use self::core::{changed_pod, immutable, validate_deployment, validate_lease, validate_pod_spec, validate_service};
+use self::core::{
+    immutable, validate_deployment, validate_lease, validate_pod_spec, validate_pod_update, validate_service,
+};
 
 /// The annotation of a DaemonSet that counts the changes of its template.
 pub(crate) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
@@ -394,10 +396,8 @@ pub(crate) fn validate(resource: &Resource, object: &Value, old: Option<&Value>)
         }
         "pods" => {
             validate_pod_spec(&object["spec"], "spec", &mut errors)?;
-            if let Some(old) = old
-                && changed_pod(object, old)
-            {
-                return Err(Refusal::unsupported("the error for a changed spec of a Pod"));
+            if let Some(old) = old {
+                validate_pod_update(object, old, &mut errors)?;
             }
         }
         "services" => validate_service(object, old, &mut errors)?,

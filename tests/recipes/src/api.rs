@@ -17,6 +17,7 @@ pub struct SiteSpec {
     /// The image that serves the site.
     pub image: String,
     /// The cron schedule of backups; no backups without it.
+    #[schemars(regex(pattern = r"^[-*/,0-9]+( [-*/,0-9]+){4}$"))]
     pub backup: Option<String>,
     /// The ConfigMap with its settings.
     pub config: Option<String>,

@@ -1,4 +1,5 @@
-use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobTemplateSpec};
+use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use kube::ResourceExt;
 use kube::api::{DeleteParams, ObjectMeta};
 use manager::{Objects, short_dns_label};
@@ -25,6 +26,16 @@ pub async fn backup(site: &Site, jobs: &Objects<CronJob>) -> Result<()> {
 }
 
 fn cron_job(site: &Site, name: String, schedule: &str) -> CronJob {
+    let pod = PodSpec {
+        containers: vec![Container {
+            name: "backup".to_owned(),
+            image: Some(site.spec.image.clone()),
+            args: Some(vec!["backup".to_owned()]),
+            ..Container::default()
+        }],
+        restart_policy: Some("Never".to_owned()),
+        ..PodSpec::default()
+    };
     CronJob {
         metadata: ObjectMeta {
             name: Some(name),
@@ -32,7 +43,16 @@ fn cron_job(site: &Site, name: String, schedule: &str) -> CronJob {
         },
         spec: CronJobSpec {
             schedule: schedule.to_owned(),
-            job_template: JobTemplateSpec::default(),
+            job_template: JobTemplateSpec {
+                metadata: None,
+                spec: Some(JobSpec {
+                    template: PodTemplateSpec {
+                        metadata: None,
+                        spec: Some(pod),
+                    },
+                    ..JobSpec::default()
+                }),
+            },
             ..CronJobSpec::default()
         },
         status: None,

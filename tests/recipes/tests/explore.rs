@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use explorer::{ApiServer, Explorer};
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
-use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{
     ConfigMap, Container, Pod, PodSpec, PodTemplateSpec, Secret, Service,
 };
@@ -20,8 +20,8 @@ use recipes::api::{Database, Site};
 use recipes::child::{Context, FIELD_MANAGER};
 use recipes::controller::{Error, Result};
 use recipes::{
-    any_error, child, cloud, config_map, desired, elsewhere, job, predicate, schedule, secret,
-    shared, told, two_kinds,
+    any_error, child, cloud, config_map, desired, elsewhere, job, optional_child, predicate,
+    schedule, secret, shared, told, two_kinds,
 };
 use serde_json::{Value, json};
 
@@ -75,6 +75,34 @@ fn a_child() {
     explorer(child::register, &[plain()])
         .explore()
         .assert_clean();
+}
+
+#[test]
+fn a_cron_job_that_the_spec_turns_on_and_off() {
+    struct Backups {
+        sites: Objects<Site>,
+        jobs: Objects<CronJob>,
+    }
+    async fn reconcile(site: Arc<Site>, context: Arc<Backups>) -> Result<Action> {
+        optional_child::backup(&site, &context.jobs).await?;
+        Ok(Action::Done)
+    }
+    fn register(manager: &mut Manager) {
+        let context = Arc::new(Backups {
+            sites: everything(manager),
+            jobs: ours(manager),
+        });
+        manager
+            .controller("site", &context.sites)
+            .ignore_status()
+            .owns(&context.jobs)
+            .run(reconcile, context);
+    }
+    let site = site(
+        "sample",
+        &json!({ "image": "nginx", "backup": "0 3 * * *" }),
+    );
+    explorer(register, &[site]).explore().assert_clean();
 }
 
 #[test]

@@ -77,7 +77,20 @@ pub(super) fn validate_pod_spec(spec: &Value, path: &str, errors: &mut Vec<Field
     Ok(())
 }
 
-pub(super) fn changed_pod(object: &Value, old: &Value) -> bool {
+/// Validates the spec of a Pod that replaces `old`. The server checks images a second time.
+pub(super) fn validate_pod_update(object: &Value, old: &Value, errors: &mut Vec<FieldError>) -> Result<(), Refusal> {
+    if changed_pod(object, old) {
+        return Err(Refusal::unsupported("the error for a changed spec of a Pod"));
+    }
+    for (at, container) in object["spec"]["containers"].as_array().into_iter().flatten().enumerate() {
+        if container["image"].as_str().unwrap_or_default().is_empty() {
+            errors.push(FieldError::required(format!("spec.containers[{at}].image"), ""));
+        }
+    }
+    Ok(())
+}
+
+fn changed_pod(object: &Value, old: &Value) -> bool {
     let fixed = |pod: &Value| {
         let mut spec = pod["spec"].clone();
         for container in spec["containers"].as_array_mut().into_iter().flatten() {

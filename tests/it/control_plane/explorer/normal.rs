@@ -31,6 +31,12 @@ impl Normal {
     }
 
     fn walk(&mut self, field: &str, value: &mut Value) {
+        if value["status"]["phase"] == "Terminating"
+            && let Some(finalizers) = value["metadata"]["finalizers"].as_array_mut()
+        {
+            // The deletion of a namespace puts them into the order of Go's maps.
+            finalizers.sort_by_key(Value::to_string);
+        }
         match value {
             Value::Object(map) => map.iter_mut().for_each(|(field, value)| self.walk(field, value)),
             Value::Array(values) => {

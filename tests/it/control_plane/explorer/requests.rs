@@ -187,7 +187,8 @@ fn in_version(random: &mut Random, mut request: Planned) -> Planned {
         _ => "v1alpha1",
     };
     request.path = request.path.replace("/v1/", &format!("/{version}/"));
-    if request.body.is_object() && (request.method == "PUT" || !request.body["apiVersion"].is_null()) {
+    let is_scale = request.body["kind"] == "Scale";
+    if request.body.is_object() && !is_scale && (request.method == "PUT" || !request.body["apiVersion"].is_null()) {
         request.body["apiVersion"] = format!("explorer.example.com/{version}").into();
     }
     request
@@ -410,6 +411,7 @@ fn scale(random: &mut Random, of: &impl Fn(&str, String, &str, Value) -> Planned
         1 => {
             // The known object is another one.
             change["metadata"]["name"] = object.rsplit('/').next().unwrap().into();
+            merge(&mut change, &json!({ "apiVersion": "autoscaling/v1", "kind": "Scale" }));
             Planned { method: "PUT".to_owned(), of: None, ..of("PATCH", path, "application/json", change) }
         }
         _ => of("PATCH", path, "application/merge-patch+json", change),
