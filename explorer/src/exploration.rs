@@ -10,8 +10,10 @@ mod requests;
 mod schedule;
 mod state;
 
+use serde_json::Value;
+
 pub use change::{Drift, drifts};
-pub use finding::{Finding, write_counts};
+pub use finding::{Finding, IDLE, write_counts};
 pub use history::{SpecSchema, changes};
 pub use oracle::Oracle;
 pub use requests::Requests;
@@ -35,6 +37,12 @@ pub type ObjectKey = (String, String, String);
 /// A place as schedules and differences print it.
 pub fn place((resource, namespace, name): &ObjectKey) -> String {
     format!("{resource} {namespace}/{name}")
+}
+
+/// Returns true if a manager that is not in [`OTHERS`] has written a field of the object.
+pub fn is_written(object: &Value) -> bool {
+    let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+    entries.filter_map(|entry| entry["manager"].as_str()).any(|manager| !OTHERS.contains(&manager))
 }
 
 /// Parses a resource and `NAMESPACE/NAME`.

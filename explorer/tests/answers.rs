@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 const MERGE: &str = "application/merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 const JSON: &str = "application/json";
+const JSON_PATCH: &str = "application/json-patch+json";
 
 /// A server with a CRD of two versions, which have a status, a scale and a free map.
 fn server() -> ApiServer {
@@ -185,4 +186,48 @@ fn images_in_the_update_of_a_pod_are_checked_twice() {
     let change = json!([{ "op": "remove", "path": "/spec/containers/0/image" }]);
     let (code, status) = send(&server, "PATCH", "/api/v1/-/pods/a", "application/json-patch+json", &change);
     assert_eq!((code, causes(&status)), (422, vec!["spec.containers[0].image: Required value".to_owned(); 2]));
+}
+
+/// kube-runtime adds a finalizer in this way, and its names need no domain.
+#[test]
+fn a_missing_field_equals_null_in_the_test_of_a_patch() {
+    let server = server();
+    send(&server, "POST", "/apis/example.com/v1/-/shops", JSON, &shop(&json!({})));
+    let patch = |value: Value| {
+        json!([
+            { "op": "test", "path": "/metadata/finalizers", "value": value },
+            { "op": "add", "path": "/metadata/finalizers", "value": ["shops.example.com"] },
+        ])
+    };
+    let path = "/apis/example.com/v1/-/shops/corner";
+    let (code, shop) = send(&server, "PATCH", path, JSON_PATCH, &patch(Value::Null));
+    assert_eq!((code, &shop["metadata"]["finalizers"]), (200, &json!(["shops.example.com"])));
+    assert_eq!(send(&server, "PATCH", path, JSON_PATCH, &patch(Value::Null)).0, 422);
+    assert_eq!(send(&server, "PATCH", path, JSON_PATCH, &patch(json!(["shops.example.com"]))).0, 200);
+}
+
+#[test]
+fn a_crd_may_restrict_names() {
+    let server = ApiServer::new();
+    let crd = |metadata: Value| {
+        let schema = json!({ "type": "object", "properties": {
+            "metadata": metadata,
+            "spec": { "type": "object", "properties": { "size": { "type": "integer", "minimum": 1 } } },
+        } });
+        json!({ "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": { "plural": "shops", "kind": "Shop" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+        } })
+    };
+    let rules = |field: &str| json!({ "type": "object", "properties": { field: { "type": "string", "maxLength": 3 } } });
+    server.add_crd(&crd(rules("name"))).unwrap();
+    let mut long = shop(&json!({ "size": 0 }));
+    long["metadata"]["name"] = "long".into();
+    let (code, status) = send(&server, "POST", "/apis/example.com/v1/-/shops", JSON, &long);
+    let expected = [
+        "metadata.name: Too long: may not be more than 3 bytes",
+        "spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1",
+    ];
+    assert_eq!((code, causes(&status)), (422, expected.map(str::to_owned).to_vec()));
+    assert!(ApiServer::new().add_crd(&crd(rules("labels"))).is_err());
 }

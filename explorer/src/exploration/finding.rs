@@ -8,6 +8,9 @@ use super::Oracle;
 /// The writes on the page of a finding.
 const WRITES: usize = 12;
 
+/// The warning for an operator whose runs cannot show a bug.
+pub const IDLE: &str = "The operator has changed nothing: is a sample of its kind, and what does its log say?";
+
 /// A wrong end of a run. Its text is a page with the schedule, the difference, and a test that replays it.
 #[derive(Clone, Debug)]
 pub struct Finding {
