@@ -41,6 +41,8 @@ pub(super) struct ShippedPlace {
     pub(super) place: Option<CrdPlace>,
     /// The reason why it cannot.
     refused: Option<Diagnostic>,
+    /// The project has kinds to compare CRDs with.
+    has_kinds: bool,
     /// A file with a name that no pattern gives.
     unnamed: Option<String>,
 }
@@ -112,7 +114,11 @@ impl ShippedManifests {
         let mut places: Vec<(Reverse<(usize, usize)>, CrdPlace)> = places.collect();
         places.sort_by_key(|(rank, _)| *rank);
         let unnamed = self.crds.iter().find(|(_, names)| places.is_empty() && kinds.contains(names));
-        let mut shipped = ShippedPlace { unnamed: unnamed.map(|(path, _)| path.clone()), ..ShippedPlace::default() };
+        let mut shipped = ShippedPlace {
+            has_kinds: !kinds.is_empty(),
+            unnamed: unnamed.map(|(path, _)| path.clone()),
+            ..ShippedPlace::default()
+        };
         for (_, place) in places {
             let mut refused = None;
             for kind in kinds {
@@ -152,7 +158,7 @@ impl ShippedManifests {
         let has_crds = |folder: &&ShippedFolder| folder.kinds.contains("CustomResourceDefinition");
         let paths = self.folders.iter().filter(|(_, folder)| has_crds(folder)).map(|(path, _)| path.as_str());
         let paths: Vec<&str> = paths.collect();
-        if !paths.is_empty() {
+        if place.has_kinds && !paths.is_empty() {
             let go = folder.map(|folder| format!("cd {folder} && ")).unwrap_or_default();
             let command = format!("{go}memcached-sdk generate crds --compare {}", paths.join(" --compare "));
             lines.push(format!("Compare their CRDs with the types: {command}"));

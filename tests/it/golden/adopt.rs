@@ -300,10 +300,19 @@ fn crds_in_files_of_other_names_are_told() {
     let told = said.lines().find(|line| line.starts_with("`generate` cannot keep")).unwrap();
     snapbox::assert_data_eq!(
         told,
-        str![[r#"
-"#]]
+        str![
+            "`generate` cannot keep these CRDs up to date: the names of the files, such as `deploy/a.yaml`, do not follow from the kinds. Rename them after `{group}`, `{plural}`, `{singular}` or `{kind}`, and run memcached-sdk edit --crds PATTERN"
+        ]
     );
     sandbox.run("edit --crds deploy").code(1).stderr(str![[r#"
+error[crd-place]: `ducks.birds.example.com` is in `deploy/a.yaml`, but the place of PROJECT is `deploy/birds.example.com_ducks.yaml`
+--> deploy/a.yaml
+ = help: rename the file, or choose another place with `memcached-sdk edit --crds`
+
+error[crd-place]: `gooses.birds.example.com` is in `deploy/b.yaml`, but the place of PROJECT is `deploy/birds.example.com_gooses.yaml`
+--> deploy/b.yaml
+ = help: rename the file, or choose another place with `memcached-sdk edit --crds`
+
 "#]]);
     let deploy = |files: std::collections::BTreeMap<String, String>| -> Vec<String> {
         files.into_keys().filter(|path| path.starts_with("deploy/")).collect()
@@ -413,6 +422,7 @@ help: run it in the folder of an operator: `memcached-sdk init crates/op`; or cr
 PROJECT records 1 kind, 1 controller.
 
 Next:
+  cd crates/op
   kubectl kustomize config/namespaces # everything that is deployed; give config/manager what your program needs
   memcached-sdk generate              # after each change of the types, and of markers
 
@@ -430,7 +440,6 @@ fn an_api_is_added_and_deleted() {
         .run("create api --group birds --version v1 --kind Goose")
         .success()
         .stdout(str![[r#"
-update    Cargo.toml
 update    PROJECT
 create    config/crd/bases/birds.example.com_geese.yaml
 update    config/crd/kustomization.yaml
@@ -447,8 +456,7 @@ update    src/main.rs
 
 "#]])
         .stderr(str![[r#"
-fetching the dependencies with cargo
-8 created, 6 updated, 2 unchanged
+8 created, 5 updated, 3 unchanged
 
 Next, write the types and the controller; `memcached-sdk generate` brings config/ up to date.
 
@@ -508,6 +516,9 @@ fn creating_and_deleting_changes_no_byte() {
         ("no module", "src/lib.rs", format!("//! Birds.\n\n{IMPORTS}{}", kind("Duck", "birds.example.com"))),
     ] {
         let sandbox = operator();
+        if root == "src/lib.rs" {
+            sandbox.file("src/main.rs", "fn main() {}\n");
+        }
         sandbox.file(root, &text).file(POND.0, &pond).run("init").success();
         let before = sandbox.files();
         for (create, discard) in [
@@ -535,6 +546,9 @@ fn types_of_a_crd_need_schemars_1() {
     sandbox.run("init").success();
     sandbox.file("Cargo.toml", &MANIFEST.replace("version = \"5\"", "version = \"0.98\"")).file(POND.0, POND.1);
     sandbox.run("create api --from-crd pond.yaml").code(1).stderr(str![[r#"
+error: types from a CRD need schemars 1, and the kube of this crate uses schemars 0.8
+help: run `memcached-sdk update --kube` first
+
 "#]]);
 }
 

@@ -618,6 +618,20 @@ fn code_for_the_types_of_a_crd_uses_their_fields_only() {
         snapbox::assert_data_eq!(
             sample,
             str![[r#"
+    /// An object with the required fields of the type.
+    fn sample() -> Pond {
+        let object = serde_json::json!({
+          "apiVersion": "cache.example.com/v1",
+          "kind": "Pond",
+          "metadata": {
+            "name": "sample"
+          },
+          "spec": {
+            "mode": "Wild"
+          }
+        });
+        serde_json::from_value(object).expect("it has the required fields")
+    }
 "#]]
         );
         for (path, text) in sandbox.files() {
