@@ -210,6 +210,8 @@ fn equal_specs_keep_their_text() {
     sandbox.run("generate crds --stdout").success();
     sandbox.run("generate crds --output-dir crds").success();
     sandbox.replace("crds/birds.example.com_ducks.yaml", "scope: Namespaced", "scope: \"Namespaced\" # not Cluster");
+    // The API server takes an empty list for a missing one.
+    sandbox.replace("crds/birds.example.com_ducks.yaml", "  names:\n", "  names:\n    categories: []\n");
     sandbox.run("init").success();
     let before = sandbox.read("crds/birds.example.com_ducks.yaml");
     sandbox.run("generate").success();
