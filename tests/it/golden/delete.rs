@@ -297,7 +297,7 @@ Clusters keep their objects and the CRD. Delete the objects while the old operat
   kubectl delete crd memcacheds.cache.example.com
 
 "#]]);
-    assert_same("discarded", &sandbox.files(), &Sandbox::project("").files());
+    assert_same("discarded", &sandbox.files(), &project("", &[]).files());
 }
 
 #[test]
