@@ -26,6 +26,7 @@ pub(crate) mod git;
 pub(crate) mod helm;
 pub(crate) mod init;
 pub(crate) mod installer;
+mod kind_source;
 mod known;
 pub(crate) mod manifests;
 pub(crate) mod migrate;

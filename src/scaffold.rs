@@ -55,6 +55,9 @@ pub(crate) fn adopted(draft: &mut Draft, context: &ProjectContext, if_exists: If
 /// The module of the types.
 const API_ROOT: &str = "src/api.rs";
 
+/// The module of the types of other projects' kinds.
+const EXTERNAL: &str = "external";
+
 /// A part of the scaffold that an existing crate gets on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AdoptedPart {
@@ -210,7 +213,7 @@ pub(crate) fn api(draft: &mut Draft, api: &ResourceContext, body: &ApiFiles<'_>,
     module(draft, &format!("src/api/{api_dir}.rs"), kind_snake)?;
 
     if is_adopted {
-        declare_api(draft)?;
+        declare_in_crate(draft, "api")?;
         return Ok(found);
     }
     let ResourceContext { kind_type, api_use, .. } = api;
@@ -220,29 +223,61 @@ pub(crate) fn api(draft: &mut Draft, api: &ResourceContext, body: &ApiFiles<'_>,
     Ok(found)
 }
 
-/// Declares the module `api` in a crate that was there before its project, and adds the dependencies of types.
-fn declare_api(draft: &mut Draft) -> Result<()> {
+/// Declares a module of types in a crate that was there before its project, and adds the dependencies of types.
+fn declare_in_crate(draft: &mut Draft, name: &str) -> Result<()> {
     if draft.is_imagined() {
         return Ok(());
     }
-    for root in ["src/lib.rs", "src/main.rs"] {
-        let root = RelPath::new(root)?;
-        if draft.read(&root)?.is_some() {
-            draft.edit(&root, |text| rust::declare_module(text, "api"))?;
-            break;
-        }
+    if let Some(root) = crate_root(draft)? {
+        draft.edit(&root, |text| rust::declare_module(text, name))?;
     }
-    let manifest = CargoManifest::of(draft.root());
-    let kube = manifest.as_ref().and_then(|manifest| manifest.dependency_on("kube").next());
-    let required = kube.and_then(|kube| kube.requirement.as_deref()).unwrap_or_default();
-    let major = required.trim_start_matches(|c: char| !c.is_ascii_digit()).split('.').next();
-    // kube uses schemars 1 since version 2.
-    let is_old = matches!(major, Some("0" | "1"));
+    let is_old = uses_old_schemars(draft);
     let dependencies = API_DEPENDENCIES.map(|(section, dependency)| match dependency.name {
         "schemars" if is_old => (section, DependencyEdit { version: "0.8", ..dependency }),
         _ => (section, dependency),
     });
     depend(draft, &dependencies)
+}
+
+/// The file in which an existing crate declares modules that all its programs may use.
+fn crate_root(draft: &Draft) -> Result<Option<RelPath>> {
+    for root in ["src/lib.rs", "src/main.rs"] {
+        let root = RelPath::new(root)?;
+        if draft.read(&root)?.is_some() {
+            return Ok(Some(root));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns true if the crate is on a kube before version 2, which uses schemars 0.8.
+pub(crate) fn uses_old_schemars(draft: &Draft) -> bool {
+    let manifest = CargoManifest::of(draft.root());
+    let kube = manifest.as_ref().and_then(|manifest| manifest.dependency_on("kube").next());
+    let required = kube.and_then(|kube| kube.requirement.as_deref()).unwrap_or_default();
+    let major = required.trim_start_matches(|c: char| !c.is_ascii_digit()).split('.').next();
+    matches!(major, Some("0" | "1"))
+}
+
+/// Removes the module of types without any, and the declarations of modules that are gone, from a crate that was there before its
+/// project. The dependencies stay: other code may use them.
+pub(crate) fn retract_from_crate(draft: &mut Draft, context: &ProjectContext) -> Result<()> {
+    let Some(root) = crate_root(draft)? else { return Ok(()) };
+    for name in ["api", EXTERNAL] {
+        let path = RelPath::new(format!("src/{name}.rs"))?;
+        if let Some(text) = draft.read(&path)? {
+            let empty = only(template::render("init", context)?, |file| file == path.as_str()).pop();
+            if empty.is_none_or(|empty| formatted(&path, &empty.text) != text.replace("\r\n", "\n")) {
+                continue;
+            }
+        }
+        let before = draft.read(&root)?;
+        draft.edit(&root, |text| rust::retract_module(text, name))?;
+        if draft.read(&root)? != before && draft.read(&path)?.is_some() {
+            draft.remove(path);
+        }
+    }
+    Ok(())
 }
 
 /// Scaffolds the manifests of a kind whose types exist already.
@@ -288,11 +323,15 @@ pub(crate) fn external(
     let mut found = put(draft, template::render("external", api)?, IfExists::Skip)?;
     let file = Rendered { path: format!("src/{}.rs", modules.join("/")), text: types.to_owned() };
     found.extend(put(draft, vec![file], if force { IfExists::Overwrite } else { IfExists::Refuse })?);
-    draft.edit(&RelPath::new("src/lib.rs")?, |text| rust::add_module(text, external))?;
     module(draft, &format!("src/{external}.rs"), group)?;
     module(draft, &format!("src/{external}/{group}.rs"), version)?;
     module(draft, &format!("src/{external}/{group}/{version}.rs"), kind)?;
-    depend(draft, &API_DEPENDENCIES)?;
+    if api.project.manager_source == "none" {
+        declare_in_crate(draft, external)?;
+    } else {
+        draft.edit(&RelPath::new("src/lib.rs")?, |text| rust::add_module(text, external))?;
+        depend(draft, &API_DEPENDENCIES)?;
+    }
     Ok(found)
 }
 

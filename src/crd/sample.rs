@@ -10,7 +10,7 @@ mod text;
 type SampleObject = Map<String, Value>;
 
 /// Fields of every object, which the schema of a kind omits.
-const GENERAL: [&str; 3] = ["apiVersion", "kind", "metadata"];
+pub(crate) const GENERAL: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Checks an object against a schema after the server's defaulting. The error is the path and the reason.
 pub(crate) fn fits(schema: &SampleObject, object: &Value) -> Result<(), (SchemaPath, String)> {

@@ -81,6 +81,25 @@ pub(crate) fn declare_module(text: &str, name: &str) -> Result<String, EditError
     })
 }
 
+/// Removes the declaration that [`declare_module`] writes. Unchanged if the author has changed it.
+pub(crate) fn retract_module(text: &str, name: &str) -> Result<String, EditError> {
+    super::keeping_line_endings(text, |text| {
+        let item = format!("pub mod {name};");
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let mut places = (0..lines.len()).filter(|at| lines[*at].trim_end() == item);
+        let (Some(at), None) = (places.next(), places.next()) else { return Ok(text.to_owned()) };
+        let is_of_item = |line: &str| line.starts_with("#[") || line.starts_with("///");
+        if lines[..at].last().is_some_and(|above| is_of_item(above)) {
+            return Ok(text.to_owned());
+        }
+        let without = |count: usize| [&lines[..at], lines.get(at + count..).unwrap_or_default()].concat().concat();
+        // The declaration before the first item has a blank line below.
+        let both = without(2);
+        let has_blank = lines.get(at + 1).is_some_and(|below| below.trim().is_empty());
+        Ok(if has_blank && declare_module(&both, name)? == text { both } else { without(1) })
+    })
+}
+
 /// Appends a call to the chain that contains the call `after`, such as `.webhooks(`. Unchanged if the call exists.
 ///
 /// # Errors
@@ -169,8 +188,16 @@ mod tests {
         ] {
             assert_eq!(declare_module(text, "api").unwrap(), expected);
             assert_eq!(declare_module(expected, "api").unwrap(), expected);
+            assert_eq!(retract_module(expected, "api").unwrap(), text);
         }
         assert!(declare_module("mod api {\n}\n", "api").is_err());
+        for (text, expected) in [
+            ("pub mod api;\nmod birds;\n", "mod birds;\n"),
+            ("/// Types.\npub mod api;\n", "/// Types.\npub mod api;\n"),
+            ("mod api;\nmod b;\n", "mod api;\nmod b;\n"),
+        ] {
+            assert_eq!(retract_module(text, "api").unwrap(), expected);
+        }
         let call = ".b::<T>(\"/b\")";
         for (text, expected) in [
             ("m.a(C {});\n", "m.a(C {})\n        .b::<T>(\"/b\");\n"),

@@ -98,8 +98,9 @@ pub(crate) fn run(draft: &mut Draft, options: &AdoptOptions) -> Result<Findings<
     }
     draft.scaffold(RelPath::new(RECORD)?, project.to_yaml(), IfExists::Refuse);
     let is_complete = generated.refused.is_empty();
-    let shipped = shipped.told(&place);
-    let value = told(&project, &packages, shipped, is_complete, everything);
+    let folder = Some(shown_folder(draft.root())).filter(|folder| folder != ".");
+    let shipped = shipped.told(&place, folder.as_deref());
+    let value = told(&project, &packages, shipped, is_complete, everything, folder.as_deref());
     Ok(Findings { value, diagnostics: found })
 }
 
@@ -353,8 +354,15 @@ fn counts(project: &Project) -> String {
     format!("PROJECT records {}.", parts.join(", "))
 }
 
-/// The findings and the next steps, for people.
-fn told(project: &Project, packages: &Packages, shipped: Vec<String>, is_complete: bool, everything: &str) -> String {
+/// The findings and the next steps, for people. `folder` is that of the project, unless it is the working directory.
+fn told(
+    project: &Project,
+    packages: &Packages,
+    shipped: Vec<String>,
+    is_complete: bool,
+    everything: &str,
+    folder: Option<&str>,
+) -> String {
     let mut lines = vec![String::new(), counts(project)];
     if project.resources.is_empty() {
         lines.push(match elsewhere(packages) {
@@ -370,6 +378,7 @@ fn told(project: &Project, packages: &Packages, shipped: Vec<String>, is_complet
     );
     let steps = if is_complete { [look, run] } else { [run, look] };
     lines.push("\nNext:".to_owned());
+    lines.extend(folder.map(|folder| format!("  cd {folder}")));
     lines.extend(steps.map(|(command, why)| format!("  {command:<36}# {why}")));
     lines.join("\n")
 }

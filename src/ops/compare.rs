@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 use similar::TextDiff;
 
 use super::generate::{self, GenerateOptions};
@@ -317,6 +317,14 @@ pub(crate) fn is_computed(text: &str) -> bool {
 pub(crate) fn is_template(path: &Path) -> bool {
     let is_of_chart = |folder: &Path| folder.parent().is_some_and(|chart| chart.join("Chart.yaml").is_file());
     path.ancestors().any(|folder| folder.ends_with("templates") && is_of_chart(folder))
+}
+
+/// Returns true for specs of CRDs that mean the same to the API server, except for the conversion.
+pub(super) fn is_same_spec(one: &Value, other: &Value) -> bool {
+    let is_whole = |spec: &Value| spec["names"].is_object();
+    let [one, other] = [one, other]
+        .map(|spec| if is_whole(spec) { normal::normal(&json!({ "spec": spec }), None) } else { spec.clone() });
+    one == other
 }
 
 /// A Helm template without its actions. [`normal::UNKNOWN`] stands for values.

@@ -66,6 +66,11 @@ impl<'a> PlacedCrds<'a> {
         }
         for (path, crds) in &files {
             if draft.read(path)?.is_none() {
+                let others = elsewhere(draft, path, crds)?;
+                if others.has_errors() {
+                    found.extend(others);
+                    continue;
+                }
                 let text = new_text(draft, path, crds, &files, self.header)?;
                 draft.generate(path.clone(), text);
                 continue;
@@ -153,6 +158,11 @@ pub(crate) fn refused(draft: &Draft, place: &CrdPlace, names: &CrdFileNames) -> 
     Ok(refused.err().map(|why| finding(&path, &file.text(), why)))
 }
 
+/// Returns true if a file has a CRD.
+pub(crate) fn has(draft: &Draft, path: &RelPath, crd: &Value) -> Result<bool> {
+    Ok(file(draft, path)?.is_some_and(|file| matches!(file.find(&names(crd).crd()), Ok(Some(_)))))
+}
+
 fn not_there(name: &str) -> Unmatched {
     let message = format!("the template has no CRD `{name}`");
     let help = "add a document with this `metadata.name` where it belongs; the next run fills in its `spec`";
@@ -169,6 +179,32 @@ fn missing<'a>(draft: &Draft, files: &BTreeMap<RelPath, Vec<&'a Crd>>) -> Result
         missing.extend(crds.iter().filter(|crd| !is_there(crd)));
     }
     Ok(missing)
+}
+
+/// Reports CRDs that another file of the folder has already: a cluster or a release cannot have them twice.
+fn elsewhere(draft: &Draft, path: &RelPath, crds: &[&Crd]) -> Result<Diagnostics> {
+    let mut found = Diagnostics::default();
+    let (folder, _) = path.as_str().rsplit_once('/').unwrap_or_default();
+    for entry in std::fs::read_dir(draft.root().join(folder)).into_iter().flatten().flatten() {
+        let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
+        let Ok(other) = RelPath::new(if folder.is_empty() { name } else { format!("{folder}/{name}") }) else {
+            continue;
+        };
+        if !other.is_yaml() {
+            continue;
+        }
+        // A file of other bytes, or that is not understood, has no CRD of ours.
+        let Ok(Some(file)) = file(draft, &other) else { continue };
+        for crd in crds {
+            let name = names(&crd.value).crd();
+            if matches!(file.find(&name), Ok(Some(_))) {
+                let message = format!("`{name}` is in `{other}`, but the place of PROJECT is `{path}`");
+                let help = "rename the file, or choose another place with `memcached-sdk edit --crds`";
+                found.push(Diagnostic::new(Code::CrdPlace, message).at(Origin::file(other.as_str())).help(help));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The text of a new file. In a chart it is like that of another kind, with its labels, annotations and switches.

@@ -1,12 +1,12 @@
 //! `create api`: a group, version and kind → types, a controller, and their files in config/.
 
 use anyhow::Result;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::external::{self, ExternalOptions};
+use super::kind_source::{self, least};
 use super::known::{self, ExistingKind};
 use super::{Findings, UsageError, copied, manifests};
-use crate::crd::sample;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::builtin::{self, Builtin};
@@ -134,6 +134,10 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
             }
         }
     };
+    if options.types.is_some() && project.is_adopted() && scaffold::uses_old_schemars(draft) {
+        let problem = Problem::new("types from a CRD need schemars 1, and the kube of this crate uses schemars 0.8");
+        return Err(problem.help("run `memcached-sdk update --kube` first").into());
+    }
     if api && !resource.version.is_conventional() {
         let message = format!("version `{}` does not look like `v1`, `v1beta1` or `v1alpha1`", resource.version);
         let help = "other names work, but sort after all of these and do not show how stable the version is";
@@ -173,7 +177,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
     if api {
         let files = match (&deploy_image, &options.types) {
             (Some(context), _) => ApiFiles::DeployImage(context),
-            (None, Some(types)) => ApiFiles::Types { types: &types.text, fields: fields(types) },
+            (None, Some(types)) => ApiFiles::Types { types: &types.text, fields: least(&types.schema) },
             (None, None) => ApiFiles::Example,
         };
         found.extend(scaffold::api(draft, &context, &files, options.force)?);
@@ -183,6 +187,10 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
         next = copy_version(draft, &project, &resource, options.force)?;
     }
     if controller {
+        let has_conditions = match &options.types {
+            Some(types) => types.has_conditions,
+            None => kind_source::has_conditions(draft, &project, &resource)?,
+        };
         let builtin = builtin
             .map(|builtin| BuiltinContext::new(&control, builtin.module, false))
             .or_else(|| {
@@ -192,13 +200,15 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
                 Some(own.unwrap_or(context))
             })
             // The controller of an API of the project writes conditions.
-            .or_else(|| {
-                let _without_conditions = options.types.as_ref().filter(|types| !types.has_conditions)?;
-                Some(BuiltinContext::own(&control, &context.api_mod))
-            });
-        let builtin = match &options.types {
-            Some(types) => {
-                builtin.map(|context| BuiltinContext { fields: Value::Object(fields(types)).to_string(), ..context })
+            .or_else(|| (!has_conditions).then(|| BuiltinContext::own(&control, &context.api_mod)));
+        let fields = match (&options.types, &builtin) {
+            (Some(types), _) => Some(least(&types.schema)),
+            (None, Some(_)) => kind_source::fields(draft, &project, &resource)?,
+            (None, None) => None,
+        };
+        let builtin = match fields {
+            Some(fields) => {
+                builtin.map(|context| BuiltinContext { fields: Value::Object(fields).to_string(), ..context })
             }
             None => builtin,
         };
@@ -261,19 +271,6 @@ fn copy_version(draft: &mut Draft, project: &Project, resource: &Resource, force
         resource.kind,
         last.version
     ))
-}
-
-/// The required fields of an object, for a sample.
-fn fields(types: &VersionTypes) -> Map<String, Value> {
-    let mut schema = types.schema.clone();
-    if schema.get("properties").is_some_and(|properties| properties.get("spec").is_some()) {
-        // kube requires it.
-        let required = schema.entry("required").or_insert_with(|| json!([]));
-        if let Some(names) = required.as_array_mut().filter(|names| names.iter().all(|name| name != "spec")) {
-            names.push("spec".into());
-        }
-    }
-    sample::least(&schema).unwrap_or_default()
 }
 
 /// The result of reading the options: an open question, or every decision.
@@ -352,7 +349,7 @@ fn wanted(project: &Project, options: &CreateApiOptions) -> Result<ApiResolution
     let has_controller = |resource: &Resource| resource.controllers != Controllers::None;
     let has_already = options.controller_name.is_none() && project.other_versions(&resource).any(has_controller);
     let controller = match options.controller {
-        _ if project.is_adopted() => without_controller(options, api)?,
+        _ if project.is_adopted() => without_controller(options, api || resource.has_local_types())?,
         Some(wanted) => wanted,
         None if has_already => false,
         None => return Ok(ApiResolution::Open(ApiQuestion::Controller)),
@@ -402,9 +399,9 @@ fn name_type(resource: &mut Resource, other: Option<&Resource>, options: &Create
 }
 
 /// Decides against a controller. Fails if the options ask for one.
-fn without_controller(options: &CreateApiOptions, api: bool) -> Result<bool, UsageError> {
+fn without_controller(options: &CreateApiOptions, has_types: bool) -> Result<bool, UsageError> {
     let asks = options.controller == Some(true) || options.controller_name.is_some() || options.image.is_some();
-    if asks || !api { Err(UsageError(without_runtime("a controller"))) } else { Ok(false) }
+    if asks || !has_types { Err(UsageError(without_runtime("a controller"))) } else { Ok(false) }
 }
 
 /// The error for a part of the scaffold that an adopted crate cannot have.

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use serde_json::{Map, json};
 
 use super::create_api::without_runtime;
 use super::external::{self, ExternalOptions};
 use super::known::{self, ExistingKind};
-use super::{UsageError, manifests};
+use super::{UsageError, kind_source, manifests};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::name::{Group, Kind, Plural, SUBDOMAIN_MAX, Version};
 use crate::project::webhook::{CertMode, ProjectWebhooks};
 use crate::project::{Project, Resource, ResourceApi};
-use crate::scaffold::context::{ResourceContext, WebhookContext};
+use crate::scaffold::context::{ResourceContext, WebhookContext, WebhookSample};
 use crate::scaffold::webhook;
 
 /// The kinds of the operator's own objects.
@@ -87,8 +88,13 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateWebhookOptions) -> Result<D
     });
     let spokes: Vec<_> = spokes.map(|(spoke, api)| ResourceContext::new(&project, spoke, api, false)).collect();
     let sample = RelPath::new(format!("config/samples/{}", context.sample_file))?;
-    let has_sample = draft.read(&sample)?.is_some();
-    let context = WebhookContext::new(context, &resource, &after, has_sample);
+    let sample = if resource.api.is_some() && draft.read(&sample)?.is_some() {
+        WebhookSample::File
+    } else {
+        let fields = kind_source::fields(draft, &project, &resource)?;
+        WebhookSample::Fields(fields.unwrap_or_else(|| Map::from_iter([("spec".to_owned(), json!({}))])))
+    };
+    let context = WebhookContext::new(context, &resource, &after, sample);
     for name in [&context.defaulting_name, &context.validating_name] {
         if after.admits() && name.len() > SUBDOMAIN_MAX {
             let problem =

@@ -13,6 +13,8 @@ use crate::plan::Draft;
 use crate::project::name::{ControllerName, Group, Kind, Version};
 use crate::project::webhook::{CertMode, ProjectWebhooks};
 use crate::project::{Controllers, Project, Resource};
+use crate::scaffold;
+use crate::scaffold::context::ProjectContext;
 
 /// A part of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +47,7 @@ pub(crate) struct DeleteOptions {
 pub(crate) fn run(draft: &mut Draft, options: &DeleteOptions) -> Result<Findings<String>> {
     let recorded = Project::recorded(draft)?;
     let resource = find(&recorded, options)?;
-    if let Some(path) = resource.path.as_ref().filter(|_| recorded.is_adopted()) {
+    if let Some(path) = resource.path.as_ref().filter(|_| recorded.is_adopted() && !resource.has_local_types()) {
         let problem =
             Problem::new(format!("the types of `{}` were in the crate before the project", resource.display()));
         return Err(problem
@@ -73,6 +75,9 @@ pub(crate) fn run(draft: &mut Draft, options: &DeleteOptions) -> Result<Findings
     let mut found = edit::change(draft, &project, edited)?;
     if found.has_errors() {
         return Ok(Findings { value: String::new(), diagnostics: found });
+    }
+    if project.is_adopted() {
+        scaffold::retract_from_crate(draft, &ProjectContext::new(&project))?;
     }
     if options.generate {
         found.extend(manifests::manifests(draft, &project)?);
@@ -131,7 +136,7 @@ fn flags(resource: &Resource) -> String {
 }
 
 fn delete_api(draft: &Draft, project: &mut Project, resource: &Resource) -> Result<()> {
-    if resource.api.is_none() && resource.controllers == Controllers::None {
+    if resource.api.is_none() && resource.controllers == Controllers::None && !resource.has_local_types() {
         let problem =
             Problem::new(format!("the project has neither types nor a controller for `{}`", resource.display()));
         return Err(problem.help(format!("run `memcached-sdk delete webhook {}`", flags(resource))).into());
@@ -268,9 +273,12 @@ fn set_webhooks(project: &mut Project, resource: &Resource, webhooks: &ProjectWe
 
 /// Takes entries out of PROJECT that say nothing any more.
 fn prune(project: &mut Project) {
-    project
-        .resources
-        .retain(|entry| entry.api.is_some() || entry.controllers != Controllers::None || entry.webhooks.is_some());
+    project.resources.retain(|entry| {
+        entry.api.is_some()
+            || entry.has_local_types()
+            || entry.controllers != Controllers::None
+            || entry.webhooks.is_some()
+    });
     create_api::forget_images(project);
     if let Some(mode) = CertMode::of(project) {
         mode.record(project);

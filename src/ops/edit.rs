@@ -157,7 +157,15 @@ fn refuse_for_adopted(project: &Project, options: &EditOptions) -> Result<()> {
     } else {
         Problem::new(format!("`{flag}` is for a crate that was there before its project"))
     };
-    Err(UsageError(problem.help("leave it out")).into())
+    let is_move = project.is_adopted() && matches!(choice, Choice::Manager(_));
+    let help = if is_move {
+        "the runtime starts controllers that are written for it. To move to it, make a project in another folder: `memcached-sdk \
+         init FOLDER`, there `memcached-sdk create api --from-crd FILE` for each file of `config/crd/bases`, and move your \
+         reconcilers into its controllers"
+    } else {
+        "leave it out"
+    };
+    Err(UsageError(problem.help(help)).into())
 }
 
 /// The project with the domain and the repository of the options.

@@ -1,21 +1,26 @@
 //! `generate helm`: rendered manifests → a chart.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::{Findings, rendered};
+use super::{Findings, crd_place, rendered};
 use crate::diagnostic::Problem;
 use crate::edit::merge::{ConflictChoice, merge};
-use crate::plan::{Draft, IfExists, RelPath};
+use crate::plan::{Draft, IfExists, RECORD, RelPath};
+use crate::project::Project;
 use crate::scaffold;
 use crate::scaffold::context::ChartContext;
 use crate::ship::chart::{self, Chart};
+use crate::source::clean;
 use crate::yaml;
 
 /// The folder of the chart in the output folder.
 pub(crate) const FOLDER: &str = "chart";
+
+const CRD: &str = "CustomResourceDefinition";
 
 /// Options of `generate helm`.
 #[derive(Debug, Clone)]
@@ -39,7 +44,8 @@ pub(crate) struct PlannedChart {
 /// Plans a chart of the manifests.
 pub(crate) fn run(options: &HelmOptions) -> Result<Findings<PlannedChart>> {
     let doing = format!("cannot make a chart from `{}`", options.manifests.display());
-    let objects = rendered::objects(&options.manifests, rendered::RENDER, &doing)?;
+    let mut objects = rendered::objects(&options.manifests, rendered::RENDER, &doing)?;
+    remove_placed(&mut objects, &options.output_dir.join(FOLDER))?;
     let chart = chart::chart(&objects).context(doing)?;
     let mut draft = Draft::open(&options.output_dir);
     let context = ChartContext {
@@ -60,6 +66,28 @@ pub(crate) fn run(options: &HelmOptions) -> Result<Findings<PlannedChart>> {
     put_values(&mut draft, &chart, options.force)?;
     let Chart { name, namespace, found, .. } = chart;
     Ok(Findings { value: PlannedChart { draft, name, namespace }, diagnostics: found })
+}
+
+/// Removes the CRDs that `generate` keeps up to date in a file of the author in this chart: a release cannot have them twice.
+fn remove_placed(objects: &mut Vec<Value>, chart: &Path) -> Result<()> {
+    let draft = Draft::open(Path::new(""));
+    let record = RelPath::new(RECORD)?;
+    if draft.read(&record)?.is_none() {
+        return Ok(());
+    }
+    let Some(place) = Project::recorded(&draft)?.crds else { return Ok(()) };
+    let chart = clean(&std::path::absolute(chart)?);
+    let mut placed = BTreeSet::new();
+    for crd in objects.iter().filter(|object| object["kind"] == CRD) {
+        let path = place.path(&crd_place::names(crd))?;
+        let is_inside = clean(&std::path::absolute(path.below(draft.root()))?).starts_with(&chart);
+        let is_of_author = draft.read(&path)?.is_some_and(|text| !chart::is_generated(&text));
+        if is_inside && is_of_author && crd_place::has(&draft, &path, crd)? {
+            placed.insert(crd["metadata"]["name"].to_string());
+        }
+    }
+    objects.retain(|object| object["kind"] != CRD || !placed.contains(&object["metadata"]["name"].to_string()));
+    Ok(())
 }
 
 /// Changes of the author in values.yaml stay: new values are merged into it, from the defaults that it was made of.

@@ -2,6 +2,7 @@
 
 use heck::ToUpperCamelCase as _;
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::project::name::{ControllerName, Namespace};
 use crate::project::webhook::ProjectWebhooks;
@@ -317,6 +318,15 @@ pub(crate) struct DeployImageContext {
     pub(crate) finalizer: String,
 }
 
+/// The object in the tests of webhooks.
+#[derive(Debug, Clone)]
+pub(crate) enum WebhookSample {
+    /// That of `config/samples`.
+    File,
+    /// An object with these fields beside the general ones.
+    Fields(Map<String, Value>),
+}
+
 /// `webhook`: the handlers of a kind.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct WebhookContext {
@@ -339,9 +349,9 @@ pub(crate) struct WebhookContext {
     pub(crate) rust_type: String,
     /// Defined in this project, with its schema.
     pub(crate) own: bool,
-    /// An expression for a test object. For the project's own kinds, [`Self::sample_item`] is used.
+    /// An expression for a test object.
     pub(crate) sample: String,
-    /// A function that reads `config/samples`; `None` without a sample file.
+    /// The function that makes it; `None` for a kind of Kubernetes.
     pub(crate) sample_item: Option<String>,
     /// `/mutate-cache-example-com-v1alpha1-memcached`
     pub(crate) defaulting_path: String,
@@ -358,7 +368,13 @@ const WEBHOOK_NAMES: [&str; 8] =
     ["Context", "Defaulting", "Denied", "FieldErrors", "Manager", "Request", "Validating", "Warnings"];
 
 impl WebhookContext {
-    pub(crate) fn new(resource: ResourceContext, of: &Resource, webhooks: &ProjectWebhooks, has_sample: bool) -> Self {
+    /// `sample` is the object of the tests.
+    pub(crate) fn new(
+        resource: ResourceContext,
+        of: &Resource,
+        webhooks: &ProjectWebhooks,
+        sample: WebhookSample,
+    ) -> Self {
         let ResourceContext { qualified_group, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
         let modules: Vec<&str> = resource.api_dir.split('/').chain([kind_snake.as_str()]).collect();
         let (rust_use, rust_type) = match of.path.as_deref().filter(|_| of.core || of.external) {
@@ -369,21 +385,30 @@ impl WebhookContext {
             None => (format!("{}::{}", resource.api_mod, resource.kind_type), resource.kind_type.clone()),
         };
         let own = !of.core && !of.external;
-        let sample_item = (own && has_sample).then(|| {
-            format!(
+        let sample_item = match sample {
+            _ if of.core => None,
+            WebhookSample::File => Some(format!(
                 "/// The object of `config/samples`.\nfn sample() -> {rust_type} {{\n    let sample = \
                  include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/config/samples/{}\"));\n    \
                  manager::testing::object_from_yaml(sample)\n}}",
                 resource.sample_file
-            )
-        });
-        let sample = if sample_item.is_some() {
-            "sample()".to_owned()
-        } else if of.core {
-            format!("<{rust_type} as Default>::default()")
-        } else {
-            format!("{rust_type}::new(\"sample\", Default::default())")
+            )),
+            WebhookSample::Fields(fields) => {
+                let mut object = Map::from_iter([
+                    ("apiVersion".to_owned(), json!(of.api_version())),
+                    ("kind".to_owned(), json!(kind)),
+                    ("metadata".to_owned(), json!({ "name": "sample" })),
+                ]);
+                object.extend(fields);
+                let object = format!("{:#}", Value::Object(object)).replace('\n', "\n    ");
+                Some(format!(
+                    "/// An object with the required fields of the type.\nfn sample() -> {rust_type} {{\n    let object = \
+                     serde_json::json!({object});\n    serde_json::from_value(object).expect(\"it has the required \
+                     fields\")\n}}"
+                ))
+            }
         };
+        let sample = if of.core { format!("<{rust_type} as Default>::default()") } else { "sample()".to_owned() };
         let group = if qualified_group.is_empty() { "core" } else { qualified_group };
         // The API server requires at least three parts.
         let domain = match (group.contains('.'), of.core) {

@@ -14,7 +14,7 @@ mod crd;
 mod crd_place;
 mod create_api;
 mod create_webhook;
-mod delete;
+pub(crate) mod delete;
 mod diagnostics;
 pub(crate) mod docs;
 mod doctor;

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
 use crate::ops::{compare, crd_place};
-use crate::plan::{Draft, RelPath};
+use crate::plan::{Draft, RECORD, RelPath};
+use crate::project::Project;
 use crate::project::crd_place::{CrdFileNames, CrdPlace};
 use crate::source::relative;
 
@@ -40,6 +41,10 @@ pub(super) struct ShippedPlace {
     pub(super) place: Option<CrdPlace>,
     /// The reason why it cannot.
     refused: Option<Diagnostic>,
+    /// The project has kinds to compare CRDs with.
+    has_kinds: bool,
+    /// A file with a name that no pattern gives.
+    unnamed: Option<String>,
 }
 
 impl ShippedManifests {
@@ -54,7 +59,10 @@ impl ShippedManifests {
             let Ok(Ok(text)) = std::fs::read(&path).map(String::from_utf8) else { continue };
             let inside = relative(&path, workspace).to_string_lossy().replace('\\', "/");
             let shown = format!("{up}{inside}");
-            if ours.get(&path).is_some_and(|planned| **planned == text) || is_example(&inside) {
+            if ours.get(&path).is_some_and(|planned| **planned == text)
+                || is_example(&inside)
+                || is_of_other_project(&path, root)
+            {
                 continue;
             }
             let mut objects = compare::objects(&path, &text);
@@ -105,7 +113,12 @@ impl ShippedManifests {
         });
         let mut places: Vec<(Reverse<(usize, usize)>, CrdPlace)> = places.collect();
         places.sort_by_key(|(rank, _)| *rank);
-        let mut shipped = ShippedPlace::default();
+        let unnamed = self.crds.iter().find(|(_, names)| places.is_empty() && kinds.contains(names));
+        let mut shipped = ShippedPlace {
+            has_kinds: !kinds.is_empty(),
+            unnamed: unnamed.map(|(path, _)| path.clone()),
+            ..ShippedPlace::default()
+        };
         for (_, place) in places {
             let mut refused = None;
             for kind in kinds {
@@ -120,8 +133,9 @@ impl ShippedManifests {
         Ok(shipped)
     }
 
-    /// Lists the folders with the manifests of an operator: what `config/` has too, and what it lacks.
-    pub(super) fn told(&self, place: &ShippedPlace) -> Vec<String> {
+    /// Lists the folders with the manifests of an operator: what `config/` has too, and what it lacks. `folder` is that of the
+    /// project, unless it is the working directory.
+    pub(super) fn told(&self, place: &ShippedPlace, folder: Option<&str>) -> Vec<String> {
         let mut lines = Vec::new();
         for (path, folder) in self.folders.iter().filter(|(_, folder)| folder.is_of_operator()) {
             let what = match folder {
@@ -144,8 +158,9 @@ impl ShippedManifests {
         let has_crds = |folder: &&ShippedFolder| folder.kinds.contains("CustomResourceDefinition");
         let paths = self.folders.iter().filter(|(_, folder)| has_crds(folder)).map(|(path, _)| path.as_str());
         let paths: Vec<&str> = paths.collect();
-        if !paths.is_empty() {
-            let command = format!("memcached-sdk generate crds --compare {}", paths.join(" --compare "));
+        if place.has_kinds && !paths.is_empty() {
+            let go = folder.map(|folder| format!("cd {folder} && ")).unwrap_or_default();
+            let command = format!("{go}memcached-sdk generate crds --compare {}", paths.join(" --compare "));
             lines.push(format!("Compare their CRDs with the types: {command}"));
         }
         if let Some(place) = &place.place {
@@ -158,6 +173,11 @@ impl ShippedManifests {
                 "`generate` cannot keep these CRDs up to date: {}, in `{}`. When that is changed: memcached-sdk edit --crds FOLDER",
                 refused.message,
                 at.unwrap_or_default()
+            ));
+        } else if let Some(file) = &place.unnamed {
+            lines.push(format!(
+                "`generate` cannot keep these CRDs up to date: the names of the files, such as `{file}`, do not follow from the kinds. \
+                 Rename them after `{{group}}`, `{{plural}}`, `{{singular}}` or `{{kind}}`, and run memcached-sdk edit --crds PATTERN"
             ));
         }
         lines
@@ -187,6 +207,15 @@ impl ShippedFolder {
 
 fn is_in_chart(path: &Path) -> bool {
     path.ancestors().any(|folder| folder.join("Chart.yaml").is_file())
+}
+
+/// Returns true for the manifests of another project of this program.
+fn is_of_other_project(path: &Path, root: &Path) -> bool {
+    let projects = path.ancestors().filter(|folder| folder.ends_with("config")).filter_map(Path::parent);
+    let mut others = projects.filter(|project| *project != root);
+    others.any(|project| {
+        std::fs::read_to_string(project.join(RECORD)).is_ok_and(|record| Project::parse(&record).is_ok())
+    })
 }
 
 /// Returns true for tests, examples and samples.

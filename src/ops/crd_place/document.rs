@@ -124,7 +124,7 @@ impl CrdText {
             }
             value
         };
-        let is_set = without_conversion(&there["spec"]) == without_conversion(&wanted["spec"])
+        let is_set = compare::is_same_spec(&there["spec"], &wanted["spec"])
             && kept(&there) == kept(&crd.value)
             && there["apiVersion"] == wanted["apiVersion"]
             && SECTIONS.iter().all(|section| {
@@ -245,10 +245,10 @@ impl CrdText {
                 return Err(Unmatched::new(at, message, help));
             }
         }
-        let wanted = without_conversion(wanted);
-        if without_conversion(&crd.value["spec"]) == wanted {
+        if compare::is_same_spec(&crd.value["spec"], wanted) {
             return Ok(());
         }
+        let wanted = without_conversion(wanted);
         let base = self.lines[block.start].indent();
         let mut new = self.printed(&yaml::document(&json!({ "spec": wanted })), base);
         let kept: Vec<PlainLine> = self.lines[conversion].to_vec();

@@ -16,7 +16,7 @@ use crate::ops::Findings;
 use crate::ops::crd_place::PlacedCrds;
 use crate::ops::elsewhere::elsewhere;
 use crate::parallel;
-use crate::plan::{Draft, RelPath};
+use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
 use crate::rbac::scope;
 use crate::source::{FeatureSelection, Packages, Pending, SourceChoice};
@@ -416,8 +416,10 @@ fn stale(
     groups: &BTreeSet<&str>,
     written: &BTreeSet<RelPath>,
 ) -> Result<Vec<(RelPath, String)>> {
+    // This command may delete the last kind of a group.
+    let before = std::fs::read_to_string(draft.root().join(RECORD)).ok().and_then(|text| Project::parse(&text).ok());
     let ours = |group: &str| {
-        let resources = project.iter().flat_map(|project| &project.resources);
+        let resources = project.into_iter().chain(&before).flat_map(|project| &project.resources);
         let domain = project.and_then(|project| project.domain.as_ref());
         groups.contains(group)
             || resources.filter(|resource| resource.api.is_some()).any(|resource| resource.qualified_group() == group)

@@ -2,12 +2,13 @@
 
 use snapbox::str;
 
+use crate::golden::delete::{POND, assert_same};
 use crate::sandbox::{OFFLINE, Sandbox};
 
 pub(crate) const MANIFEST: &str = "[package]\nname = \"pond_operator\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
                         kube = { version = \"5\", default-features = false, features = [\"client\", \"derive\", \"runtime\"] }\n\
                         k8s-openapi = { version = \"0.29\", features = [\"schemars\", \"v1_36\"] }\n\
-                        schemars = \"1\"\nserde = { version = \"1\", features = [\"derive\"] }\n";
+                        schemars = \"1\"\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n";
 
 pub(crate) const MAIN: &str = r#"//! Feeds ducks.
 
@@ -196,31 +197,22 @@ fn files_that_exist_stay() {
         sandbox.file(path, "# mine\n");
     }
     let before = sandbox.files();
-    sandbox.run("init --force --with makefile,dockerfile,workflows").success().stdout(str![[r#"
+    let out = sandbox.run("init --force --with makefile,dockerfile,workflows").success().out();
+    let skipped: Vec<&str> = out.lines().filter(|line| !line.starts_with("create ")).collect();
+    snapbox::assert_data_eq!(
+        skipped.join("\n"),
+        str![[r#"
 skip      .dockerignore (exists with different content and is kept)
-create    .github/workflows/manifests.yml
 skip      Dockerfile (exists with different content and is kept)
 skip      Makefile (exists with different content and is kept)
-create    PROJECT
 skip      config/crd/bases/birds.example.com_ducks.yaml (exists with different content and is kept)
 skip      config/crd/kustomization.yaml (exists with different content and is kept)
 skip      config/default/kustomization.yaml (exists with different content and is kept)
-create    config/manager/kustomization.yaml
 skip      config/manager/manager.yaml (exists with different content and is kept)
-create    config/namespaces/kustomization.yaml
-create    config/namespaces/role.yaml
-create    config/namespaces/role_binding.yaml
-create    config/rbac/duck_admin_role.yaml
-create    config/rbac/duck_editor_role.yaml
-create    config/rbac/duck_viewer_role.yaml
-create    config/rbac/kustomization.yaml
 skip      config/rbac/role.yaml (exists with different content and is kept)
-create    config/rbac/role_binding.yaml
-create    config/rbac/service_account.yaml
 skip      config/samples/birds_v1_duck.yaml (exists with different content and is kept)
-create    config/samples/kustomization.yaml
-
-"#]]);
+"#]]
+    );
     for (path, text) in &before {
         assert_eq!(&sandbox.read(path), text, "{path}");
     }
@@ -294,6 +286,40 @@ Next:
     sandbox.run("generate crds --compare deploy/crds").success();
 }
 
+/// A place that no pattern gives is told, and CRDs do not get there a second time.
+#[test]
+fn crds_in_files_of_other_names_are_told() {
+    let sandbox = operator();
+    sandbox.file("src/birds.rs", &(sandbox.read("src/birds.rs") + &kind("Goose", "birds.example.com")));
+    sandbox.run("generate crds --output-dir deploy").success();
+    for (from, to) in [("ducks", "a"), ("gooses", "b")] {
+        let path = |name: &str| sandbox.path(&format!("deploy/{name}.yaml"));
+        std::fs::rename(path(&format!("birds.example.com_{from}")), path(to)).unwrap();
+    }
+    let said = sandbox.run("init").success().err();
+    let told = said.lines().find(|line| line.starts_with("`generate` cannot keep")).unwrap();
+    snapbox::assert_data_eq!(
+        told,
+        str![
+            "`generate` cannot keep these CRDs up to date: the names of the files, such as `deploy/a.yaml`, do not follow from the kinds. Rename them after `{group}`, `{plural}`, `{singular}` or `{kind}`, and run memcached-sdk edit --crds PATTERN"
+        ]
+    );
+    sandbox.run("edit --crds deploy").code(1).stderr(str![[r#"
+error[crd-place]: `ducks.birds.example.com` is in `deploy/a.yaml`, but the place of PROJECT is `deploy/birds.example.com_ducks.yaml`
+--> deploy/a.yaml
+ = help: rename the file, or choose another place with `memcached-sdk edit --crds`
+
+error[crd-place]: `gooses.birds.example.com` is in `deploy/b.yaml`, but the place of PROJECT is `deploy/birds.example.com_gooses.yaml`
+--> deploy/b.yaml
+ = help: rename the file, or choose another place with `memcached-sdk edit --crds`
+
+"#]]);
+    let deploy = |files: std::collections::BTreeMap<String, String>| -> Vec<String> {
+        files.into_keys().filter(|path| path.starts_with("deploy/")).collect()
+    };
+    assert_eq!(deploy(sandbox.files()), ["deploy/a.yaml", "deploy/b.yaml"]);
+}
+
 #[test]
 fn kinds_of_other_projects_are_marked() {
     let sandbox = operator();
@@ -311,31 +337,8 @@ Next:
 
 "#]]);
     snapbox::assert_data_eq!(
-        sandbox.read("PROJECT"),
+        sandbox.read("PROJECT").split_once("  path: crate::birds\n  version: v1\n").unwrap().1,
         str![[r##"
-# What this project was made from, written by memcached-sdk. Its commands read this file and keep it up to date;
-# fields of other tools and comments are kept.
-cliVersion: 0.1.0
-domain: example.com
-layout:
-- rust.memcached-sdk.dev/v1
-multigroup: true
-plugins:
-  rust.memcached-sdk.dev/v1:
-    manager: none
-projectName: pond-operator
-resources:
-- api:
-    crdVersion: v1
-    namespaced: true
-    shortNames:
-    - du
-  controller: true
-  domain: example.com
-  group: birds
-  kind: Duck
-  path: crate::birds
-  version: v1
 - external: true
   group: gateway.io
   kind: Route
@@ -419,6 +422,7 @@ help: run it in the folder of an operator: `memcached-sdk init crates/op`; or cr
 PROJECT records 1 kind, 1 controller.
 
 Next:
+  cd crates/op
   kubectl kustomize config/namespaces # everything that is deployed; give config/manager what your program needs
   memcached-sdk generate              # after each change of the types, and of markers
 
@@ -436,7 +440,6 @@ fn an_api_is_added_and_deleted() {
         .run("create api --group birds --version v1 --kind Goose")
         .success()
         .stdout(str![[r#"
-update    Cargo.toml
 update    PROJECT
 create    config/crd/bases/birds.example.com_geese.yaml
 update    config/crd/kustomization.yaml
@@ -453,8 +456,7 @@ update    src/main.rs
 
 "#]])
         .stderr(str![[r#"
-fetching the dependencies with cargo
-8 created, 6 updated, 2 unchanged
+8 created, 5 updated, 3 unchanged
 
 Next, write the types and the controller; `memcached-sdk generate` brings config/ up to date.
 
@@ -501,14 +503,53 @@ pub struct GooseStatus {
     assert_eq!(sandbox.read("src/main.rs"), MAIN.replace("mod birds;\n", "mod birds;\npub mod api;\n"));
     sandbox.run("generate --check").success();
     sandbox.run("delete api --group birds --version v1 --kind Goose").success();
-    let mut left = sandbox.files();
-    // The author's file stays, and what it declares.
-    for path in ["src/api.rs", "src/main.rs", "Cargo.toml", "Cargo.lock"] {
-        left.insert(path.to_owned(), before.get(path).cloned().unwrap_or_default());
+    assert_same("example", &sandbox.files(), &before);
+}
+
+/// Types that are created and deleted leave the crate as it was, with each root that a crate may have.
+#[test]
+fn creating_and_deleting_changes_no_byte() {
+    let pond = POND.1.replace("cache", "birds");
+    for (name, root, text) in [
+        ("modules in a program", "src/main.rs", MAIN.to_owned()),
+        ("a library", "src/lib.rs", "//! Birds.\n\nmod birds;\n".to_owned()),
+        ("no module", "src/lib.rs", format!("//! Birds.\n\n{IMPORTS}{}", kind("Duck", "birds.example.com"))),
+    ] {
+        let sandbox = operator();
+        if root == "src/lib.rs" {
+            sandbox.file("src/main.rs", "fn main() {}\n");
+        }
+        sandbox.file(root, &text).file(POND.0, &pond).run("init").success();
+        let before = sandbox.files();
+        for (create, discard) in [
+            ("create api --group birds --version v1 --kind Pond", ""),
+            ("create api --from-crd pond.yaml", "--discard"),
+            ("create api --external --from-crd pond.yaml", "--discard"),
+        ] {
+            sandbox.run(create).success();
+            assert_ne!(sandbox.files(), before, "{name}: {create}");
+            sandbox.run("generate --check").success();
+            sandbox.run(&format!("delete api --version v1 --kind Pond {discard}")).success();
+            assert_same(&format!("{name}: {create}"), &sandbox.files(), &before);
+        }
+        // The author's modules stay.
+        sandbox.run("create api --group birds --version v1 --kind Pond").success();
+        sandbox.replace("src/api.rs", "pub mod v1;\n", "pub mod v1;\npub mod mine;\n").file("src/api/mine.rs", "");
+        sandbox.run("delete api --version v1 --kind Pond").success();
+        assert!(sandbox.read(root).contains("pub mod api;\n"), "{name}");
     }
-    left.remove("src/api.rs");
-    assert_eq!(left, before);
-    sandbox.run("generate --check").success();
+}
+
+#[test]
+fn types_of_a_crd_need_schemars_1() {
+    let sandbox = operator();
+    sandbox.run("init").success();
+    sandbox.file("Cargo.toml", &MANIFEST.replace("version = \"5\"", "version = \"0.98\"")).file(POND.0, POND.1);
+    sandbox.run("create api --from-crd pond.yaml").code(1).stderr(str![[r#"
+error: types from a CRD need schemars 1, and the kube of this crate uses schemars 0.8
+help: run `memcached-sdk update --kube` first
+
+"#]]);
 }
 
 #[test]
@@ -543,7 +584,7 @@ help: leave it out
             "a webhook of the scaffold needs the runtime",
         ),
         ("edit --prometheus", 2, "`--prometheus` is about the runtime"),
-        ("edit --manager vendored", 2, "`--manager=vendored` is about the runtime"),
+        ("edit --manager vendored", 2, "`memcached-sdk init FOLDER`, there `memcached-sdk create api --from-crd FILE`"),
         ("edit --domain example.org", 1, "the code of this project was there before"),
         ("rename api --group birds --kind Duck --to-kind Goose", 1, "the code of this project was there before"),
         ("rename project other", 1, "the code of this project was there before"),

@@ -210,6 +210,8 @@ fn equal_specs_keep_their_text() {
     sandbox.run("generate crds --stdout").success();
     sandbox.run("generate crds --output-dir crds").success();
     sandbox.replace("crds/birds.example.com_ducks.yaml", "scope: Namespaced", "scope: \"Namespaced\" # not Cluster");
+    // The API server takes an empty list for a missing one.
+    sandbox.replace("crds/birds.example.com_ducks.yaml", "  names:\n", "  names:\n    categories: []\n");
     sandbox.run("init").success();
     let before = sandbox.read("crds/birds.example.com_ducks.yaml");
     sandbox.run("generate").success();
@@ -475,4 +477,41 @@ error[crd-place]: `ducks.birds.example.com` has generated annotations, but its `
   = help: write `annotations:` in a line of its own, outside of conditions
 
 "#]]);
+}
+
+/// A chart of `generate helm` has each CRD once: in the file of the author, or as a template.
+#[test]
+fn a_generated_chart_has_each_crd_once() {
+    let sandbox = Sandbox::project("");
+    sandbox.run("create api --group cache --version v1 --kind Pond --controller=false").success();
+    let crd = sandbox.read("config/crd/bases/cache.example.com_ponds.yaml");
+    let manager = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: demo-controller-manager, namespace: demo-system}\nspec:\n  \
+                   selector: {matchLabels: {app: demo}}\n  template:\n    metadata: {labels: {app: demo}}\n    spec:\n      \
+                   containers: [{name: manager, image: 'controller:latest'}]\n";
+    sandbox.file("dist/install.yaml", &format!("{crd}---\n{manager}"));
+    let crds = |sandbox: &Sandbox| -> Vec<String> {
+        let is_crd = |(path, text): &(String, String)| {
+            path.starts_with("dist/chart/") && text.contains("kind: CustomResourceDefinition")
+        };
+        sandbox.files().into_iter().filter(is_crd).map(|(path, _)| path).collect()
+    };
+    for (place, expected) in [
+        ("", "dist/chart/templates/crd/ponds.cache.example.com.yaml"),
+        ("charts/other", "dist/chart/templates/crd/ponds.cache.example.com.yaml"),
+        ("dist/chart/crds", "dist/chart/crds/cache.example.com_ponds.yaml"),
+        ("dist/chart/templates/{plural}.yaml", "dist/chart/templates/ponds.yaml"),
+        ("", "dist/chart/templates/crd/ponds.cache.example.com.yaml"),
+    ] {
+        sandbox.run(&format!("edit --crds={place}")).success();
+        if place.is_empty() {
+            // `edit` leaves files of an earlier place.
+            for left in ["dist/chart/crds", "dist/chart/templates"] {
+                _ = std::fs::remove_dir_all(sandbox.path(left));
+            }
+        }
+        sandbox.run("generate helm").success();
+        assert_eq!(crds(&sandbox), [expected], "{place}");
+        sandbox.run("generate --check").success();
+        sandbox.run("generate helm --check").success();
+    }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use memcached_sdk::project::ident;
 use snapbox::str;
 
+use crate::golden::delete::POND;
 use crate::sandbox::{OFFLINE, Sandbox, files};
 
 const CREATE: &str = "create api --group cache --version v1alpha1 --kind Memcached";
@@ -592,4 +593,61 @@ help: the package declares no custom resource
         assert!(message.contains(expected), "{message}");
     }
     assert!(sandbox.run("create api --external --group a --version v1 --kind B").err().contains("--from-crd"));
+}
+
+/// Code for types without a default or conditions does not ask for them.
+#[test]
+fn code_for_the_types_of_a_crd_uses_their_fields_only() {
+    for (flags, controller) in [("", "src/controller/second.rs"), ("--external", "src/controller/pond.rs")] {
+        let sandbox = Sandbox::project("");
+        sandbox.file(POND.0, POND.1);
+        sandbox.run(&format!("create api --from-crd pond.yaml {flags}")).success();
+        let name = if flags.is_empty() { "--controller-name second" } else { "" };
+        sandbox.run(&format!("create api --version v1 --kind Pond --resource=false --controller {name}")).success();
+        let tests = controller.replace("src/controller", "tests");
+        assert!(sandbox.read(controller).contains("objects: Objects<Pond>"), "{flags}");
+        assert!(sandbox.read(&tests).contains("json!({\"spec\":{\"mode\":\"Wild\"}})"), "{flags}");
+        if flags.is_empty() {
+            std::fs::remove_file(sandbox.path("config/samples/cache_v1_pond.yaml")).unwrap();
+        }
+        sandbox
+            .run("create webhook --version v1 --kind Pond --defaulting --programmatic-validation --make=false")
+            .success();
+        let webhook = sandbox.read("src/webhook/v1/pond.rs");
+        let sample = webhook.split_once("mod tests {\n    use super::*;\n\n").unwrap().1.split_once("\n\n").unwrap().0;
+        snapbox::assert_data_eq!(
+            sample,
+            str![[r#"
+    /// An object with the required fields of the type.
+    fn sample() -> Pond {
+        let object = serde_json::json!({
+          "apiVersion": "cache.example.com/v1",
+          "kind": "Pond",
+          "metadata": {
+            "name": "sample"
+          },
+          "spec": {
+            "mode": "Wild"
+          }
+        });
+        serde_json::from_value(object).expect("it has the required fields")
+    }
+"#]]
+        );
+        for (path, text) in sandbox.files() {
+            let is_ours = path.starts_with("src/") || (path.starts_with("tests/") && path != "tests/crds.rs");
+            let asks = ["Default::default()", "status.conditions"].iter().any(|part| text.contains(part));
+            assert!(!(is_ours && asks), "{flags} {path}\n{text}");
+        }
+    }
+    // The author decides about the status too.
+    let sandbox = Sandbox::project("");
+    sandbox.run("create api --group cache --version v1 --kind Pond").success();
+    sandbox.replace("src/api/v1/pond.rs", "pub conditions: Vec<Condition>", "pub conditions: Option<Vec<Condition>>");
+    let create = "create api --version v1 --kind Pond --resource=false --controller --make=false --controller-name";
+    sandbox.run(&format!("{create} second")).success();
+    assert!(!sandbox.path("src/controller/second").exists());
+    sandbox.replace("src/api/v1/pond.rs", "pub conditions: Option<Vec<Condition>>", "pub conditions: Vec<Condition>");
+    sandbox.run(&format!("{create} third")).success();
+    assert!(sandbox.path("src/controller/third/status.rs").exists());
 }

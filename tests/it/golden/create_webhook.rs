@@ -72,14 +72,14 @@ version: "3"
 
 /// Tests load `config/samples`. The author may have deleted the sample or created the file before.
 #[test]
-fn without_a_sample_the_tests_begin_with_a_default() {
+fn without_a_sample_the_tests_make_an_object() {
     let sandbox = project("");
     std::fs::remove_file(sandbox.path("config/samples/cache_v1_memcached.yaml")).unwrap();
     run(&sandbox, "--defaulting");
     let text = sandbox.read("src/webhook/v1/memcached.rs");
-    assert!(text.contains(r#"let mut object = Memcached::new("sample", Default::default());"#), "{text}");
-    assert!(!text.contains("fn sample()"), "{text}");
-    // The helper is added for tests that need it, and only once.
+    assert!(text.contains("let mut object = sample();"), "{text}");
+    assert!(text.contains("serde_json::from_value(object)"), "{text}");
+    // The helper is added only once.
     sandbox.file("config/samples/cache_v1_memcached.yaml", "");
     run(&sandbox, "--programmatic-validation");
     let text = sandbox.read("src/webhook/v1/memcached.rs");

@@ -7,7 +7,7 @@ use snapbox::str;
 use crate::sandbox::Sandbox;
 
 /// Each part that can be created: its name, the commands before it, its creation, its deletion.
-const PARTS: [(&str, &[&str], &str, &str); 14] = [
+const PARTS: [(&str, &[&str], &str, &str); 20] = [
     (
         "a kind",
         &[],
@@ -101,13 +101,60 @@ const PARTS: [(&str, &[&str], &str, &str); 14] = [
         "create api --group ship --version v1 --kind Frigate --resource=false --controller --external-api-path ships::v1::Frigate --external-api-domain example.org --external-api-module ships@1",
         "delete api --group ship --version v1 --kind Frigate",
     ),
+    (
+        "a webhook of a kind of another crate",
+        &[],
+        "create webhook --group ship --version v1 --kind Frigate --defaulting --external-api-path ships::v1::Frigate --external-api-domain example.org --external-api-module ships@1",
+        "delete webhook --group ship --version v1 --kind Frigate",
+    ),
+    (
+        "a kind of a CRD",
+        &[],
+        "create api --from-crd pond.yaml",
+        "delete api --group cache --version v1 --kind Pond --discard",
+    ),
+    (
+        "a second controller of a kind of a CRD",
+        &["create api --from-crd pond.yaml"],
+        "create api --version v1 --kind Pond --resource=false --controller --controller-name second",
+        "delete controller --version v1 --kind Pond --controller-name second --discard",
+    ),
+    (
+        "the types of another project's kind",
+        &[],
+        "create api --external --from-crd pond.yaml",
+        "delete api --version v1 --kind Pond --discard",
+    ),
+    (
+        "a controller of another project's kind",
+        &["create api --external --from-crd pond.yaml"],
+        "create api --group cache --version v1 --kind Pond --resource=false --controller",
+        "delete controller --version v1 --kind Pond --discard",
+    ),
+    (
+        "a webhook of another project's kind",
+        &["create api --external --from-crd pond.yaml"],
+        "create webhook --group cache --version v1 --kind Pond --programmatic-validation",
+        "delete webhook --version v1 --kind Pond --discard",
+    ),
 ];
+
+/// The file of a CRD whose status has no conditions, and whose spec has no default.
+pub(crate) const POND: (&str, &str) = (
+    "pond.yaml",
+    "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: ponds.cache.example.com}\nspec:\n  \
+     group: cache.example.com\n  names: {kind: Pond, plural: ponds}\n  scope: Namespaced\n  versions:\n  - name: v1\n    served: \
+     true\n    storage: true\n    subresources: {status: {}}\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
+     properties:\n          spec: {type: object, required: [mode], properties: {mode: {type: string, enum: [Wild, Tame]}}}\n          \
+     status: {type: object, properties: {level: {type: string}}}\n",
+);
 
 /// Another kind beside those of the table.
 const OTHER: &str = "create api --group cache --version v1 --kind Other";
 
 fn project(flags: &str, commands: &[&str]) -> Sandbox {
     let sandbox = Sandbox::project(flags);
+    sandbox.file(POND.0, POND.1);
     for command in commands {
         sandbox.run(command).success();
     }
@@ -121,7 +168,7 @@ pub(super) fn generate(sandbox: &Sandbox) {
 }
 
 #[track_caller]
-pub(super) fn assert_same(name: &str, found: &BTreeMap<String, String>, expected: &BTreeMap<String, String>) {
+pub(crate) fn assert_same(name: &str, found: &BTreeMap<String, String>, expected: &BTreeMap<String, String>) {
     let paths: std::collections::BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
     let mut text = String::new();
     for path in paths {
@@ -149,6 +196,17 @@ fn creating_and_deleting_changes_no_byte() {
             assert_same(&format!("{name}, init {flags}"), &sandbox.files(), &expected);
         }
     }
+}
+
+/// The group of the last kind need not end in the domain of the project.
+#[test]
+fn the_crd_of_another_domain_is_deleted() {
+    let sandbox = Sandbox::project("");
+    sandbox.file(POND.0, &POND.1.replace("example.com", "example.org"));
+    let expected = sandbox.files();
+    sandbox.run("create api --from-crd pond.yaml").success();
+    sandbox.run("delete api --version v1 --kind Pond --discard").success();
+    assert_same("example.org", &sandbox.files(), &expected);
 }
 
 /// Edits of an author, next to lines of the scaffold.
@@ -239,7 +297,7 @@ Clusters keep their objects and the CRD. Delete the objects while the old operat
   kubectl delete crd memcacheds.cache.example.com
 
 "#]]);
-    assert_same("discarded", &sandbox.files(), &Sandbox::project("").files());
+    assert_same("discarded", &sandbox.files(), &project("", &[]).files());
 }
 
 #[test]

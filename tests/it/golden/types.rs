@@ -133,8 +133,7 @@ impl Figures {
             difference(&root(own), &root(other), "", &mut found);
             figures.properties += own["schema"].to_string().matches("\"type\":").count();
             let named: BTreeSet<&str> = version.findings.iter().map(|finding| finding.path.as_str()).collect();
-            let is_named =
-                |path: &str| named.iter().any(|name| name.is_empty() || path == *name || path.starts_with(name));
+            let is_named = |path: &str| named.contains(path);
             differences
                 .extend(found.iter().filter(|path| !is_named(path)).map(|path| format!("{}: {path}", version.name)));
             if !named.is_empty() && found.iter().any(|path| is_named(path)) {
