@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use explorer::Finding;
-use explorer::exploration::{ClusterState, Event, Phase, Requests, Schedule};
+use explorer::exploration::{self, ClusterState, Event, Phase, Requests, Schedule};
 use hyper::Method;
 use serde_json::Value;
 
@@ -236,6 +236,9 @@ impl BinaryExplorer<'_> {
         let kept = ClusterState::new(objects.clone(), &self.world.generated);
         self.settled = true;
         let samples: Vec<_> = self.world.samples.iter().map(world::PlacedSample::key).collect();
+        let created: Vec<String> = samples.iter().map(|key| format!("+ {}", exploration::place(key))).collect();
+        self.report.idle = idle.diff(&kept).iter().all(|line| created.contains(line))
+            && !samples.iter().filter_map(|key| objects.get(key)).any(exploration::is_written);
         objects.retain(|key, _| !samples.contains(key));
         let flags = |log: Vec<CountedRequest>| log.into_iter().map(|request| request.write).collect();
         let requests = Requests { create: flags(again), delete: flags(deletion) };

@@ -219,7 +219,8 @@ fn a_crd_may_restrict_names() {
             "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
         } })
     };
-    let rules = |field: &str| json!({ "type": "object", "properties": { field: { "type": "string", "maxLength": 3 } } });
+    let rules =
+        |field: &str| json!({ "type": "object", "properties": { field: { "type": "string", "maxLength": 3 } } });
     server.add_crd(&crd(rules("name"))).unwrap();
     let mut long = shop(&json!({ "size": 0 }));
     long["metadata"]["name"] = "long".into();
@@ -230,4 +231,21 @@ fn a_crd_may_restrict_names() {
     ];
     assert_eq!((code, causes(&status)), (422, expected.map(str::to_owned).to_vec()));
     assert!(ApiServer::new().add_crd(&crd(rules("labels"))).is_err());
+}
+
+#[test]
+fn a_stateful_set_mounts_its_claims() {
+    let server = server();
+    let claim = json!({ "metadata": { "name": "data" }, "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } },
+    } });
+    let pod = |volume: &str| json!({ "containers": [{ "name": "a", "image": "b", "volumeMounts": [{ "name": volume, "mountPath": "/data" }] }] });
+    let set = |volume: &str| {
+        json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": { "name": "a" }, "spec": {
+            "selector": { "matchLabels": { "a": "b" } }, "serviceName": "a", "volumeClaimTemplates": [claim],
+            "template": { "metadata": { "labels": { "a": "b" } }, "spec": pod(volume) },
+        } })
+    };
+    assert_eq!(send(&server, "POST", "/apis/apps/v1/-/statefulsets", JSON, &set("other")).0, 501);
+    assert_eq!(send(&server, "POST", "/apis/apps/v1/-/statefulsets", JSON, &set("data")).0, 201);
 }

@@ -26,5 +26,5 @@ pub(super) fn run(args: ExploreArgs, term: &mut Term) -> Result<Outcome> {
         DataFormat::Text => report.to_string(),
         DataFormat::Json => format!("{:#}\n", report.json()),
     })?;
-    Ok(if report.findings.is_empty() { Outcome::Done } else { Outcome::Found })
+    Ok(if report.findings.is_empty() && !report.idle { Outcome::Done } else { Outcome::Found })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter, Result};
 use std::time::Duration;
 
-use explorer::exploration::write_counts;
+use explorer::exploration::{IDLE, write_counts};
 use explorer::{Finding, Oracle};
 use serde_json::{Value, json};
 
@@ -53,6 +53,8 @@ pub(crate) struct ExploreReport {
     pub(super) trials: BTreeMap<Oracle, usize>,
     /// Schedules that ended in another state, but not in a second run.
     pub(super) unconfirmed: Vec<String>,
+    /// True if the operator has changed neither the samples nor other objects.
+    pub(crate) idle: bool,
     /// True if two undisturbed runs have sent the same writes.
     pub(super) deterministic: Option<bool>,
     /// True if the budget ended before the schedules did.
@@ -87,6 +89,7 @@ impl ExploreReport {
             "findings": findings.collect::<Vec<_>>(),
             "trials": trials.collect::<serde_json::Map<_, _>>(),
             "unconfirmed": self.unconfirmed,
+            "idle": self.idle,
             "deterministic": self.deterministic,
             "outOfBudget": self.out_of_budget,
         })
@@ -100,6 +103,9 @@ impl Display for ExploreReport {
         }
         for schedule in &self.unconfirmed {
             writeln!(out, "seen once, not again: {schedule}")?;
+        }
+        if self.idle {
+            writeln!(out, "{IDLE}")?;
         }
         write_counts(out, self.findings.len(), &self.trials, self.deterministic)?;
         let end = if self.out_of_budget { ", out of budget (`--budget 10m` for more)" } else { "" };

@@ -66,7 +66,7 @@ impl<'a> PlacedCrds<'a> {
         }
         for (path, crds) in &files {
             if draft.read(path)?.is_none() {
-                let others = elsewhere(draft, path, crds)?;
+                let others = in_other_files(draft, path, crds);
                 if others.has_errors() {
                     found.extend(others);
                     continue;
@@ -182,7 +182,7 @@ fn missing<'a>(draft: &Draft, files: &BTreeMap<RelPath, Vec<&'a Crd>>) -> Result
 }
 
 /// Reports CRDs that another file of the folder has already: a cluster or a release cannot have them twice.
-fn elsewhere(draft: &Draft, path: &RelPath, crds: &[&Crd]) -> Result<Diagnostics> {
+fn in_other_files(draft: &Draft, path: &RelPath, crds: &[&Crd]) -> Diagnostics {
     let mut found = Diagnostics::default();
     let (folder, _) = path.as_str().rsplit_once('/').unwrap_or_default();
     for entry in std::fs::read_dir(draft.root().join(folder)).into_iter().flatten().flatten() {
@@ -204,7 +204,7 @@ fn elsewhere(draft: &Draft, path: &RelPath, crds: &[&Crd]) -> Result<Diagnostics
             }
         }
     }
-    Ok(found)
+    found
 }
 
 /// The text of a new file. In a chart it is like that of another kind, with its labels, annotations and switches.

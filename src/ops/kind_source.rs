@@ -69,7 +69,7 @@ pub(super) fn fields(draft: &Draft, project: &Project, resource: &Resource) -> R
     if let Some(text) = draft.read(&sample)?.filter(|_| resource.api.is_some())
         && let Ok(Value::Object(mut object)) = serde_yaml::from_str(&text)
     {
-        sample::GENERAL.iter().for_each(|general| drop(object.remove(*general)));
+        object.retain(|field, _| !sample::GENERAL.contains(&field.as_str()));
         return Ok(Some(object));
     }
     let (mut options, pending) = manifests::of_draft(draft, project)?;

@@ -54,7 +54,7 @@ pub(super) fn compare(sample: &Path) {
     let assets = assets();
     let mut test = RATES.to_owned();
     for (name, variant) in ORACLES {
-        test += &format!("\n#[test]\nfn {name}() {{\n    rate(Oracle::{variant});\n}}\n");
+        test.extend(["\n#[test]\nfn ", name, "() {\n    rate(Oracle::", variant, ");\n}\n"]);
     }
     std::fs::write(sample.join("tests/rates.rs"), test).unwrap();
     println!("building the sample and its explorer");
@@ -128,7 +128,7 @@ fn real(sample: &Path, binary: &Path, assets: &Path, oracle: &str) -> Rate {
         if line.contains(" schedules, at most ") {
             started = Some(Instant::now());
         }
-        log += &format!("{line}\n");
+        log.extend([line.as_str(), "\n"]);
     }
     let output = child.wait_with_output().unwrap();
     let time: Duration = started.unwrap_or_else(|| panic!("no schedule: {log}")).elapsed();

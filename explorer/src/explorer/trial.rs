@@ -11,7 +11,7 @@ use super::event::{MemoryEvent, MemorySchedule};
 use super::gate::{Disturbance, Held};
 use super::report::Report;
 use super::run::Outcome;
-use crate::exploration::{ClusterState, Drift, Event, Fault, Finding, Oracle, Phase};
+use crate::exploration::{ClusterState, Drift, Event, Fault, Finding, Oracle, Phase, is_written};
 use crate::server::{ApiServer, Verdict};
 
 /// The states that runs start from, and their ends without a disturbance.
@@ -42,6 +42,10 @@ impl Explorer {
         let idle = self.server.snapshot();
         self.run(&idle, Disturbance::Nothing, Vec::new(), false);
         let empty = self.state(&idle);
+        let before = idle.all();
+        report.idle = !settled.all().iter().any(|(key, object)| {
+            !self.ignored.contains(&key.0) && before.get(key) != Some(object) && is_written(object)
+        });
         let kept = self.state(&settled);
         let exact =
             |server: &ApiServer| ClusterState::new(server.all(), &BTreeSet::new()).without_resources(&self.ignored);

@@ -32,7 +32,17 @@ pub(super) fn validate(
         _ => {}
     }
     let template = &spec["template"]["spec"];
-    validate_pod_spec(template, "spec.template.spec", errors)?;
+    // A StatefulSet mounts its claims too.
+    let claims = spec["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if claims.is_empty() {
+        validate_pod_spec(template, "spec.template.spec", errors)?;
+    } else {
+        let mut template = template.clone();
+        let volumes = template["volumes"].as_array().into_iter().flatten().cloned();
+        let claims = claims.iter().map(|claim| json!({ "name": claim["metadata"]["name"] }));
+        template["volumes"] = volumes.chain(claims).collect();
+        validate_pod_spec(&template, "spec.template.spec", errors)?;
+    }
     let policy = &template["restartPolicy"];
     if !jobs && *policy != "Always" {
         errors.push(FieldError::unsupported("spec.template.spec.restartPolicy", policy, &["Always".into()]));
