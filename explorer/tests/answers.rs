@@ -37,15 +37,15 @@ fn server() -> ApiServer {
     server
 }
 
-/// Sends a request to a path in the namespace `default`.
+/// Sends a request to a path. `/-/` is the namespace `default`.
 fn send(server: &ApiServer, method: &str, path: &str, content_type: &str, body: &Value) -> (u16, Value) {
     let (path, manager) = path.split_once('?').unwrap_or((path, "test"));
-    let (root, rest) = path.rsplit_once("/-/").unwrap();
+    let path = path.replace("/-/", "/namespaces/default/");
     let query = [("fieldManager", manager), ("force", "true")];
     let query = query.iter().filter(|(name, _)| *name != "force" || content_type == APPLY);
     let request = Request {
         method: method.parse().unwrap(),
-        path: format!("{root}/namespaces/default/{rest}"),
+        path,
         query: query.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         content_type: content_type.to_owned(),
         user_agent: "test".to_owned(),
@@ -248,4 +248,20 @@ fn a_stateful_set_mounts_its_claims() {
     };
     assert_eq!(send(&server, "POST", "/apis/apps/v1/-/statefulsets", JSON, &set("other")).0, 501);
     assert_eq!(send(&server, "POST", "/apis/apps/v1/-/statefulsets", JSON, &set("data")).0, 201);
+}
+
+#[test]
+fn a_namespace_that_is_garbage_takes_its_content_along() {
+    let server = server();
+    let root = "/api/v1/namespaces";
+    let (_, owner) = send(&server, "POST", root, JSON, &json!({ "metadata": { "name": "owner" } }));
+    let reference =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "name": "owner", "uid": owner["metadata"]["uid"] });
+    send(&server, "POST", root, JSON, &json!({ "metadata": { "name": "owned", "ownerReferences": [reference] } }));
+    let map = json!({ "metadata": { "name": "a" } });
+    assert_eq!(send(&server, "POST", "/api/v1/namespaces/owned/configmaps", JSON, &map).0, 201);
+    send(&server, "DELETE", "/api/v1/namespaces/owner", JSON, &json!({}));
+    server.collect_garbage();
+    assert_eq!(send(&server, "GET", "/api/v1/namespaces/owned/configmaps/a", JSON, &json!({})).0, 404);
+    assert_eq!(send(&server, "GET", "/api/v1/namespaces/owned", JSON, &json!({})).0, 404);
 }

@@ -225,6 +225,13 @@ impl Call<'_> {
 pub(crate) fn mark_deleted(store: &mut Store, key: &Key, object: &Value, foreground: bool) {
     let mut changed = object.clone();
     let finalizers = finalizers(object, foreground.then_some("Foreground"));
+    if key.0 == "namespaces" && !object["spec"]["finalizers"].is_null() {
+        // Its content goes first.
+        changed["metadata"]["deletionTimestamp"] = store.time().into();
+        changed["status"]["phase"] = "Terminating".into();
+        store.put(key.clone(), changed);
+        return;
+    }
     if finalizers.is_empty() {
         store.remove(key);
         return;
