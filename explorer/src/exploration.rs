@@ -12,6 +12,8 @@ mod state;
 
 use serde_json::Value;
 
+#[cfg(feature = "runtime")]
+pub(crate) use change::CLAIM_FINALIZER;
 pub use change::{Drift, drifts};
 pub use finding::{Finding, IDLE, write_counts};
 pub use history::{SpecSchema, changes};

@@ -4,7 +4,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use explorer::{ApiServer, Request};
+use explorer::{ApiServer, Request, Stages};
 use serde_json::{Value, json};
 
 const MERGE: &str = "application/merge-patch+json";
@@ -264,4 +264,34 @@ fn a_namespace_that_is_garbage_takes_its_content_along() {
     server.collect_garbage();
     assert_eq!(send(&server, "GET", "/api/v1/namespaces/owned/configmaps/a", JSON, &json!({})).0, 404);
     assert_eq!(send(&server, "GET", "/api/v1/namespaces/owned", JSON, &json!({})).0, 404);
+}
+
+/// The pods of ReplicaSets stay: a Deployment replaces the ReplicaSet.
+#[test]
+fn pods_of_a_changed_template_are_replaced() {
+    let server = server();
+    let stages = Stages::default();
+    let play = || {
+        while stages.step(&server).unwrap() + server.collect_garbage() > 0 {}
+        let (_, pods) = send(&server, "GET", "/api/v1/-/pods", JSON, &json!({}));
+        let images = pods["items"].as_array().unwrap().iter().map(|pod| pod["spec"]["containers"][0]["image"].clone());
+        images.collect::<Vec<_>>()
+    };
+    let set = |kind: &str, strategy: &str, image: &str| {
+        json!({ "apiVersion": "apps/v1", "kind": kind, "metadata": { "name": "a" }, "spec": {
+            "selector": { "matchLabels": { "a": "b" } }, "updateStrategy": { "type": strategy },
+            "template": { "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "a", "image": image }] } },
+        } })
+    };
+    for (kind, plural) in [("StatefulSet", "statefulsets"), ("DaemonSet", "daemonsets")] {
+        for (strategy, after) in [("RollingUpdate", "new"), ("OnDelete", "old")] {
+            let root = format!("/apis/apps/v1/-/{plural}");
+            send(&server, "POST", &root, JSON, &set(kind, strategy, "old"));
+            assert_eq!(play(), ["old"], "{kind} {strategy}");
+            send(&server, "PATCH", &format!("{root}/a"), APPLY, &set(kind, strategy, "new"));
+            assert_eq!(play(), [after], "{kind} {strategy}");
+            send(&server, "DELETE", &format!("{root}/a"), JSON, &json!({}));
+            assert_eq!(play(), [""; 0], "{kind} {strategy}");
+        }
+    }
 }

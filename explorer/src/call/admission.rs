@@ -3,10 +3,8 @@
 use serde_json::{Value, json};
 
 use super::Call;
+use crate::exploration::CLAIM_FINALIZER;
 use crate::response::Refusal;
-
-/// The finalizer that keeps a claim while a Pod uses it.
-pub(crate) const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
 
 impl Call<'_> {
     /// The admission of Pods: the account, its token, tolerations and the priority. Refusals call the object `shown`.

@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{OTHERS, ObjectKey, in_turn};
 
+/// [Storage object in use protection](https://kubernetes.io/docs/concepts/storage/persistent-volumes/).
+pub(crate) const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
+
 /// A change by another client. Fields are JSON pointers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Drift {
@@ -48,7 +51,10 @@ pub fn drifts(objects: &BTreeMap<ObjectKey, Value>) -> Vec<(Drift, ObjectKey)> {
         if fields.is_empty() {
             continue;
         }
-        let mut drifts = vec![Drift::Delete];
+        // A deleted claim stays while a Pod uses it.
+        let finalizers = object["metadata"]["finalizers"].as_array();
+        let stays = finalizers.is_some_and(|all| all.iter().any(|finalizer| finalizer == CLAIM_FINALIZER));
+        let mut drifts = if stays { Vec::new() } else { vec![Drift::Delete] };
         // Data and spec before labels.
         let (last, first): (Vec<String>, Vec<String>) =
             fields.into_iter().partition(|field| field.starts_with("/metadata"));

@@ -6,13 +6,16 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{CONTROLLER, key};
-use crate::call::admission::{CLAIM_FINALIZER, hash, suffix};
+use crate::call::admission::{hash, suffix};
+use crate::exploration::CLAIM_FINALIZER;
 use crate::resource::rules::TEMPLATE_GENERATION;
 use crate::server::ApiServer;
 use crate::store::LETTERS;
 
 /// The label of the Pods of one template.
 const HASH: &str = "pod-template-hash";
+/// The label of the Pods of one template, if no ReplicaSet is between.
+const REVISION: &str = "controller-revision-hash";
 
 /// Creates and deletes the children of all workloads once. Returns the number of writes.
 pub(super) fn step(server: &ApiServer) -> Result<usize, String> {
@@ -122,12 +125,23 @@ fn sync_pods(server: &ApiServer, resource: &str, set: &Value) -> Result<usize, S
             false => format!("{name}-{}", suffix(hash(format!("{name}/{at}").as_bytes()))),
         })
         .collect();
+    let revision = encoded(hash(set["spec"]["template"].to_string().as_bytes()));
+    let revision = match resource {
+        "statefulsets.apps" => Some(format!("{name}-{revision}")),
+        "daemonsets.apps" => Some(revision),
+        // A ReplicaSet keeps its template.
+        _ => None,
+    };
+    let replaces = set["spec"]["updateStrategy"]["type"] == "RollingUpdate";
     let mut writes = 0;
     let mut found = Vec::new();
     for pod in owned(server, "pods", set) {
         let pod_name = pod["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let ended = matches!(pod["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
-        if (!names.contains(&pod_name) || ended) && pod["metadata"]["deletionTimestamp"].is_null() {
+        let of_revision = &pod["metadata"]["labels"][REVISION];
+        let outdated = replaces && revision.as_ref().is_some_and(|revision| of_revision != revision);
+        let goes = !names.contains(&pod_name) || ended || outdated;
+        if goes && pod["metadata"]["deletionTimestamp"].is_null() {
             delete(server, "pods", &pod)?;
             writes += 1;
         } else {
@@ -141,14 +155,14 @@ fn sync_pods(server: &ApiServer, resource: &str, set: &Value) -> Result<usize, S
         metadata["generateName"] = format!("{name}-").into();
         metadata["namespace"] = set["metadata"]["namespace"].clone();
         metadata["ownerReferences"] = reference(set);
-        let revision = encoded(hash(set["spec"]["template"].to_string().as_bytes()));
+        if let Some(revision) = &revision {
+            metadata["labels"][REVISION] = revision.clone().into();
+        }
         if resource == "daemonsets.apps" {
             let generation = &set["metadata"]["annotations"][TEMPLATE_GENERATION];
-            metadata["labels"]["controller-revision-hash"] = revision.into();
             metadata["labels"]["pod-template-generation"] = generation.clone();
         } else if stateful {
             metadata["labels"]["statefulset.kubernetes.io/pod-name"] = pod_name.clone().into();
-            metadata["labels"]["controller-revision-hash"] = format!("{name}-{revision}").into();
             metadata["labels"]["apps.kubernetes.io/pod-index"] = at.to_string().into();
             mount_claims(&mut pod, set, pod_name);
         }
