@@ -17,7 +17,7 @@ const LINE: usize = 240;
 #[derive(Clone, Debug)]
 pub(crate) struct ExploreFinding {
     pub(super) finding: Finding,
-    /// How to tell a finding from a slow operator.
+    /// The way to tell a finding from a slow operator.
     pub(super) hint: Option<String>,
     /// The last lines of the operator's output.
     pub(super) log: Vec<String>,

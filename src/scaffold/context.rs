@@ -321,7 +321,7 @@ pub(crate) struct DeployImageContext {
 /// The object in the tests of webhooks.
 #[derive(Debug, Clone)]
 pub(crate) enum WebhookSample {
-    /// That of `config/samples`.
+    /// The sample in `config/samples`.
     File,
     /// An object with these fields beside the general ones.
     Fields(Map<String, Value>),
