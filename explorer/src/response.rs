@@ -6,6 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::watch::WatchBody;
 
+/// The start of the message for a feature that the server does not have.
+const UNSUPPORTED: &str = "not implemented by the explorer: ";
+
 /// A refused request, as the `Status` of its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal(pub(crate) Value);
@@ -82,7 +85,7 @@ impl Refusal {
 
     /// Refuses a feature that the server does not have.
     pub(crate) fn unsupported(feature: &str) -> Self {
-        Self::new(501, "NotImplemented", format!("not implemented by the explorer: {feature}"), Value::Null)
+        Self::new(501, "NotImplemented", format!("{UNSUPPORTED}{feature}"), Value::Null)
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -204,6 +207,16 @@ pub enum ResponseBody {
     Once(Option<Bytes>),
     /// Events, one line each.
     Watch(WatchBody),
+}
+
+impl ResponseBody {
+    /// The name of a feature that the server does not have, from the answer 501.
+    pub(crate) fn feature(&self) -> String {
+        let Self::Once(Some(document)) = self else { return String::new() };
+        let status: Value = serde_json::from_slice(document).unwrap_or_default();
+        let message = status["message"].as_str().unwrap_or_default();
+        message.strip_prefix(UNSUPPORTED).unwrap_or(message).to_owned()
+    }
 }
 
 impl http_body::Body for ResponseBody {

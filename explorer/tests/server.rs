@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use explorer::{ApiServer, Stages, Verdict};
+use explorer::{ApiServer, Explorer, Stages, Verdict};
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::rbac::v1::Role;
 use kube::api::{
     ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
     VersionMatch, WatchEvent, WatchParams,
@@ -251,6 +252,22 @@ async fn features_that_are_missing_have_names() {
         }
         other => panic!("{other}"),
     }
+}
+
+/// The server refuses the only write of the operator.
+#[test]
+fn a_report_names_the_features_that_are_missing() {
+    let operator = |client: Client| async move {
+        let roles: Api<Role> = Api::default_namespaced(client);
+        let role = serde_json::from_value(json!({ "metadata": { "name": "empty" }, "rules": [] })).unwrap();
+        let _ = roles.create(&PostParams::default(), &role).await;
+        std::future::pending::<()>().await;
+    };
+    let sample = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
+    let report = Explorer::new(&ApiServer::new(), operator).sample(sample).budget(Duration::ZERO).explore();
+    let request = "POST /apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+    let expected = [format!("{request}: roles with an empty list of rules")];
+    assert_eq!((report.idle, report.unsupported), (true, expected.into()));
 }
 
 fn shop_crd(conversion: Value) -> Value {

@@ -284,9 +284,11 @@ impl Gate {
             None => self.server.answer(request),
         };
         state.reviews.extend(self.server.take_effects());
-        let name = || format!("{} {}", request.method, request.path);
         match answer.as_ref().map(http::Response::status) {
-            Ok(StatusCode::NOT_IMPLEMENTED) => state.unsupported.push(name()),
+            Ok(StatusCode::NOT_IMPLEMENTED) => {
+                let feature = answer.as_ref().map(|answer| answer.body().feature()).unwrap_or_default();
+                state.unsupported.push(format!("{} {}: {feature}", request.method, request.path));
+            }
             Ok(StatusCode::FORBIDDEN) if !self.usage.permits(request) => {
                 state.forbidden.insert(Usage::describe(request));
             }

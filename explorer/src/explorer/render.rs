@@ -37,7 +37,7 @@ impl Explorer {
         })?;
         let outcome = self.run(&server, Disturbance::Nothing, vec![create], false);
         if let Some(request) = outcome.unsupported.first() {
-            return Err(format!("the API server in memory does not implement `{request}`"));
+            return Err(format!("the API server in memory does not implement {request}"));
         }
         if let Some(request) = outcome.forbidden.first() {
             return Err(request.trim_start_matches("+ ").to_owned());

@@ -210,6 +210,8 @@ From kube 0.88 to kube 5:
     check: enable the feature `hyper-util-tracing` of kube
   5 (kube): kube requires Rust 1.89
     check: raise `rust-version` and the toolchain of the image
+  5 (k8s-openapi): the feature `latest` is Kubernetes 1.37, whose workloads always have a `spec`
+    check: write the version of your clusters in its place, such as `v1_34`, to keep the types
 
 Next, update Cargo.lock and compile:
   cargo check --all-targets
@@ -454,6 +456,8 @@ From kube 0.98 to kube 5:
     check: enable the feature `hyper-util-tracing` of kube
   5 (kube): kube requires Rust 1.89
     check: raise `rust-version` and the toolchain of the image
+  5 (k8s-openapi): the feature `latest` is Kubernetes 1.37, whose workloads always have a `spec`
+    check: write the version of your clusters in its place, such as `v1_34`, to keep the types
 
 Next, update Cargo.lock and compile:
   cargo check --all-targets
@@ -656,6 +660,8 @@ From kube 1.1 to kube 5:
     check: enable the feature `hyper-util-tracing` of kube
   5 (kube): kube requires Rust 1.89
     check: raise `rust-version` and the toolchain of the image
+  5 (k8s-openapi): the feature `latest` is Kubernetes 1.37, whose workloads always have a `spec`
+    check: write the version of your clusters in its place, such as `v1_34`, to keep the types
 
 Next, update Cargo.lock and compile:
   cargo check --all-targets
@@ -708,6 +714,8 @@ From kube 3.1 to kube 5:
     check: enable the feature `hyper-util-tracing` of kube
   5 (kube): kube requires Rust 1.89
     check: raise `rust-version` and the toolchain of the image
+  5 (k8s-openapi): the feature `latest` is Kubernetes 1.37, whose workloads always have a `spec`
+    check: write the version of your clusters in its place, such as `v1_34`, to keep the types
 
 Next, update Cargo.lock and compile:
   cargo check --all-targets
@@ -737,6 +745,8 @@ diff --git a/Cargo.toml b/Cargo.toml
 From kube 4 to kube 5:
   5 (kube): kube requires Rust 1.89
     check: raise `rust-version` and the toolchain of the image
+  5 (k8s-openapi): the feature `latest` is Kubernetes 1.37, whose workloads always have a `spec`
+    check: write the version of your clusters in its place, such as `v1_34`, to keep the types
 
 Next, update Cargo.lock and compile:
   cargo check --all-targets

@@ -330,4 +330,11 @@ pub(super) const CHANGES: &[KubeChange] = &[
         "raise `rust-version` and the toolchain of the image",
         Find::Behaviour,
     ),
+    row(
+        [5, 0],
+        "k8s-openapi",
+        "the feature `latest` is Kubernetes 1.37, whose workloads always have a `spec`",
+        "write the version of your clusters in its place, such as `v1_34`, to keep the types",
+        Find::Behaviour,
+    ),
 ];
