@@ -10,6 +10,8 @@ mod requests;
 mod schedule;
 mod state;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 #[cfg(feature = "runtime")]
@@ -41,10 +43,13 @@ pub fn place((resource, namespace, name): &ObjectKey) -> String {
     format!("{resource} {namespace}/{name}")
 }
 
-/// Returns true if a manager that is not in [`OTHERS`] has written a field of the object.
-pub fn is_written(object: &Value) -> bool {
-    let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
-    entries.filter_map(|entry| entry["manager"].as_str()).any(|manager| !OTHERS.contains(&manager))
+/// Returns true if a manager that is not in [`OTHERS`] has written an object that is not in `before`, or was another one there.
+pub fn has_written(before: &BTreeMap<ObjectKey, Value>, after: &BTreeMap<ObjectKey, Value>) -> bool {
+    let is_written = |object: &Value| {
+        let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+        entries.filter_map(|entry| entry["manager"].as_str()).any(|manager| !OTHERS.contains(&manager))
+    };
+    after.iter().any(|(key, object)| before.get(key) != Some(object) && is_written(object))
 }
 
 /// Parses a resource and `NAMESPACE/NAME`.

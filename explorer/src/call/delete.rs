@@ -156,8 +156,7 @@ impl Call<'_> {
         if !live["metadata"]["deletionTimestamp"].is_null() {
             return Ok((!live["spec"]["finalizers"].is_null()).then_some(object));
         }
-        object["metadata"]["deletionTimestamp"] = self.now.clone().into();
-        object["status"]["phase"] = "Terminating".into();
+        mark_terminating(&mut object, self.now.clone());
         let finalizers = finalizers(&object, options.propagation.as_deref());
         let finalizers = if finalizers.is_empty() { Value::Null } else { finalizers.into() };
         rules::set(&mut object["metadata"], "finalizers", finalizers);
@@ -226,9 +225,7 @@ pub(crate) fn mark_deleted(store: &mut Store, key: &Key, object: &Value, foregro
     let mut changed = object.clone();
     let finalizers = finalizers(object, foreground.then_some("Foreground"));
     if key.0 == "namespaces" && !object["spec"]["finalizers"].is_null() {
-        // Its content goes first.
-        changed["metadata"]["deletionTimestamp"] = store.time().into();
-        changed["status"]["phase"] = "Terminating".into();
+        mark_terminating(&mut changed, store.time());
         store.put(key.clone(), changed);
         return;
     }
@@ -243,6 +240,12 @@ pub(crate) fn mark_deleted(store: &mut Store, key: &Key, object: &Value, foregro
     metadata["deletionTimestamp"] = now.into();
     metadata["deletionGracePeriodSeconds"] = 0.into();
     store.put(key.clone(), changed);
+}
+
+/// Starts the deletion of a namespace, whose content goes first.
+fn mark_terminating(namespace: &mut Value, now: String) {
+    namespace["metadata"]["deletionTimestamp"] = now.into();
+    namespace["status"]["phase"] = "Terminating".into();
 }
 
 /// The finalizers of an object after a deletion with this propagation.

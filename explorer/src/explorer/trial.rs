@@ -11,7 +11,7 @@ use super::event::{MemoryEvent, MemorySchedule};
 use super::gate::{Disturbance, Held};
 use super::report::Report;
 use super::run::Outcome;
-use crate::exploration::{ClusterState, Drift, Event, Fault, Finding, Oracle, Phase, is_written};
+use crate::exploration::{ClusterState, Drift, Event, Fault, Finding, Oracle, Phase, has_written};
 use crate::server::{ApiServer, Verdict};
 
 /// The states that runs start from, and their ends without a disturbance.
@@ -42,10 +42,9 @@ impl Explorer {
         let idle = self.server.snapshot();
         self.run(&idle, Disturbance::Nothing, Vec::new(), false);
         let empty = self.state(&idle);
-        let before = idle.all();
-        report.idle = !settled.all().iter().any(|(key, object)| {
-            !self.ignored.contains(&key.0) && before.get(key) != Some(object) && is_written(object)
-        });
+        let mut objects = settled.all();
+        objects.retain(|key, _| !self.ignored.contains(&key.0));
+        report.idle = !has_written(&idle.all(), &objects);
         let kept = self.state(&settled);
         let exact =
             |server: &ApiServer| ClusterState::new(server.all(), &BTreeSet::new()).without_resources(&self.ignored);

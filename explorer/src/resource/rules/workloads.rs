@@ -1,5 +1,7 @@
 //! Validation of the kinds that make Pods and volumes, except Deployments.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::{is_label, is_subdomain, validate_pod_spec};
@@ -31,18 +33,14 @@ pub(super) fn validate(
         "daemonsets" => validate_daemon(&spec["updateStrategy"], errors)?,
         _ => {}
     }
-    let template = &spec["template"]["spec"];
-    // A StatefulSet mounts its claims too.
-    let claims = spec["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if claims.is_empty() {
-        validate_pod_spec(template, "spec.template.spec", errors)?;
-    } else {
-        let mut template = template.clone();
+    let mut template = Cow::Borrowed(&spec["template"]["spec"]);
+    if let Some(claims) = spec["volumeClaimTemplates"].as_array() {
+        // A StatefulSet mounts its claims too.
         let volumes = template["volumes"].as_array().into_iter().flatten().cloned();
         let claims = claims.iter().map(|claim| json!({ "name": claim["metadata"]["name"] }));
-        template["volumes"] = volumes.chain(claims).collect();
-        validate_pod_spec(&template, "spec.template.spec", errors)?;
+        template.to_mut()["volumes"] = volumes.chain(claims).collect();
     }
+    validate_pod_spec(&template, "spec.template.spec", errors)?;
     let policy = &template["restartPolicy"];
     if !jobs && *policy != "Always" {
         errors.push(FieldError::unsupported("spec.template.spec.restartPolicy", policy, &["Always".into()]));
