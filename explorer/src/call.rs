@@ -8,6 +8,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::discovery::discover;
+use crate::exploration::ObjectKey;
 use crate::page::{self, Token};
 use crate::request::{Request, Target};
 use crate::resource::{self, KindVersions, Resource, rules};
@@ -15,7 +16,7 @@ use crate::response::{Answer, FieldError, Refusal};
 use crate::schema::fields;
 use crate::selector::Selector;
 use crate::server::lock;
-use crate::store::{Key, Store};
+use crate::store::Store;
 use crate::watch::{self, WatchBody};
 
 pub(crate) mod admission;
@@ -171,7 +172,7 @@ impl<'a> Call<'a> {
         !self.resource.custom && self.resource.plural == "namespaces"
     }
 
-    fn key(&self, name: &str) -> Key {
+    fn key(&self, name: &str) -> ObjectKey {
         (self.resource.qualified(), self.target.namespace.clone(), name.to_owned())
     }
 
@@ -197,7 +198,7 @@ impl<'a> Call<'a> {
     }
 
     /// Stores an object, and returns it in the version of the request.
-    fn put(&mut self, key: Key, object: Value) -> Result<Arc<Value>, Refusal> {
+    fn put(&mut self, key: ObjectKey, object: Value) -> Result<Arc<Value>, Refusal> {
         let object = self.kind.write(object)?;
         let stored = self.store.put(key, object);
         self.kind.read(&stored, &self.resource)

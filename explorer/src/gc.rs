@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use crate::store::{Key, Store};
+use crate::exploration::ObjectKey;
+use crate::store::Store;
 
 /// Does one step of garbage collection. Returns false if there is nothing to do.
 pub(crate) fn step(store: &mut Store) -> bool {
-    let keys: Vec<Key> = store.objects.keys().cloned().collect();
+    let keys: Vec<ObjectKey> = store.objects.keys().cloned().collect();
     for key in keys {
         let Some(object) = store.get(&key).cloned() else {
             continue;
@@ -20,12 +21,12 @@ pub(crate) fn step(store: &mut Store) -> bool {
 }
 
 /// Deletes the content of a namespace that is being deleted, then the namespace.
-fn empty_namespace(store: &mut Store, key: &Key, namespace: &Value) -> bool {
+fn empty_namespace(store: &mut Store, key: &ObjectKey, namespace: &Value) -> bool {
     if key.0 != "namespaces" || namespace["metadata"]["deletionTimestamp"].is_null() {
         return false;
     }
     let content = store.objects.iter().filter(|((_, within, _), _)| *within == key.2);
-    let content: Vec<(Key, Value)> = content.map(|(key, object)| (key.clone(), (**object).clone())).collect();
+    let content: Vec<(ObjectKey, Value)> = content.map(|(key, object)| (key.clone(), (**object).clone())).collect();
     let mut alive = content.iter().filter(|(_, object)| object["metadata"]["deletionTimestamp"].is_null());
     if let Some((key, object)) = alive.next() {
         crate::call::delete::mark_deleted(store, key, object, false);
@@ -45,14 +46,14 @@ fn empty_namespace(store: &mut Store, key: &Key, namespace: &Value) -> bool {
 }
 
 /// Removes the finalizers of an owner whose dependents are orphans or gone.
-fn finish_owner(store: &mut Store, key: &Key, object: &Value) -> bool {
+fn finish_owner(store: &mut Store, key: &ObjectKey, object: &Value) -> bool {
     if object["metadata"]["deletionTimestamp"].is_null() {
         return false;
     }
     let has = |name: &str| object["metadata"]["finalizers"].as_array().is_some_and(|all| all.iter().any(|f| f == name));
     let uid = &object["metadata"]["uid"];
     if has("orphan") {
-        let dependents: Vec<Key> = dependents(store, uid).into_iter().map(|(key, _)| key).collect();
+        let dependents: Vec<ObjectKey> = dependents(store, uid).into_iter().map(|(key, _)| key).collect();
         if let Some(dependent) = dependents.first() {
             let Some(mut changed) = store.get(dependent).map(|object| (**object).clone()) else {
                 return false;
@@ -75,7 +76,7 @@ fn finish_owner(store: &mut Store, key: &Key, object: &Value) -> bool {
 }
 
 /// Deletes an object that has only missing owners, or owners that wait for their dependents.
-fn collect(store: &mut Store, key: &Key, object: &Value) -> bool {
+fn collect(store: &mut Store, key: &ObjectKey, object: &Value) -> bool {
     let Some(owners) = object["metadata"]["ownerReferences"].as_array().filter(|owners| !owners.is_empty()) else {
         return false;
     };
@@ -116,7 +117,7 @@ fn collect(store: &mut Store, key: &Key, object: &Value) -> bool {
 }
 
 /// The objects with a reference to an owner, and the reference.
-fn dependents(store: &Store, uid: &Value) -> Vec<(Key, Value)> {
+fn dependents(store: &Store, uid: &Value) -> Vec<(ObjectKey, Value)> {
     let reference = |object: &Value| {
         let owners = object["metadata"]["ownerReferences"].as_array()?;
         owners.iter().find(|reference| reference["uid"] == *uid).cloned()
@@ -135,7 +136,7 @@ fn remove_owner(object: &mut Value, uid: &Value) {
     }
 }
 
-fn remove_finalizer(store: &mut Store, key: &Key, object: &Value, finalizer: &str) {
+fn remove_finalizer(store: &mut Store, key: &ObjectKey, object: &Value, finalizer: &str) {
     let mut changed = object.clone();
     if let Some(finalizers) = changed["metadata"]["finalizers"].as_array_mut() {
         finalizers.retain(|known| known != finalizer);

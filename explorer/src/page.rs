@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::exploration::ObjectKey;
 use crate::response::Refusal;
-use crate::store::{Key, Store};
+use crate::store::Store;
 
 /// The place after the last object of a page.
 #[derive(Debug, PartialEq)]
@@ -31,7 +32,7 @@ impl Token {
     }
 
     /// True for an object after the place.
-    pub(crate) fn is_before(&self, key: &Key) -> bool {
+    pub(crate) fn is_before(&self, key: &ObjectKey) -> bool {
         (&self.namespace, &self.name) < (&key.1, &key.2)
     }
 }
@@ -42,11 +43,11 @@ pub(crate) fn objects_at(
     resource: &str,
     namespace: &str,
     revision: u64,
-) -> Result<BTreeMap<Key, Arc<Value>>, Refusal> {
+) -> Result<BTreeMap<ObjectKey, Arc<Value>>, Refusal> {
     if revision < store.compacted {
         return Err(Refusal::unsupported("the error for a page whose revision is forgotten"));
     }
-    let mut objects: BTreeMap<Key, Arc<Value>> =
+    let mut objects: BTreeMap<ObjectKey, Arc<Value>> =
         store.list(resource, namespace).map(|(key, object)| (key.clone(), object.clone())).collect();
     for change in store.history.iter().rev().take_while(|change| change.revision > revision) {
         let within = namespace.is_empty() || change.key.1 == namespace;

@@ -15,12 +15,13 @@ use serde_json::{Value, json};
 use crate::authorize::User;
 use crate::call::Call;
 use crate::call::webhook::{Admission, Defaulting, Effect, Validating, Versioned};
+use crate::exploration::ObjectKey;
 use crate::gc;
 use crate::request::Request;
 use crate::resource::KindVersions;
 use crate::response::{Answer, Refusal, ResponseBody};
 use crate::schema::Node;
-use crate::store::{Change, Key, Store};
+use crate::store::{Change, Store};
 
 /// The decision of a hook about a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -327,12 +328,12 @@ impl ApiServer {
     }
 
     /// All objects with their places.
-    pub(crate) fn all(&self) -> BTreeMap<Key, Value> {
+    pub(crate) fn all(&self) -> BTreeMap<ObjectKey, Value> {
         self.state().objects.iter().map(|(key, object)| (key.clone(), (**object).clone())).collect()
     }
 
     /// The place of a manifest. A missing namespace is `default`.
-    pub(crate) fn place(&self, object: &Value) -> Result<Key, String> {
+    pub(crate) fn place(&self, object: &Value) -> Result<ObjectKey, String> {
         let store = self.state();
         let (version, kind) = (&object["apiVersion"], &object["kind"]);
         let mut resources = store.resources.values().flat_map(|known| known.all());
@@ -356,7 +357,7 @@ impl ApiServer {
     pub(crate) fn act(
         &self,
         method: Method,
-        key: &Key,
+        key: &ObjectKey,
         subresource: &str,
         manager: &str,
         body: &Value,

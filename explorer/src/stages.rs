@@ -3,8 +3,8 @@
 use http::Method;
 use serde_json::{Value, json};
 
+use crate::exploration::ObjectKey;
 use crate::server::ApiServer;
-use crate::store::Key;
 
 mod children;
 
@@ -176,7 +176,7 @@ impl Stages {
 }
 
 /// The place of an object.
-fn key(resource: &str, object: &Value) -> Key {
+fn key(resource: &str, object: &Value) -> ObjectKey {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
     (resource.to_owned(), text("namespace"), text("name"))
 }

@@ -8,16 +8,14 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::call::webhook::Effect;
+use crate::exploration::ObjectKey;
 use crate::resource::{KindVersions, builtins};
-
-/// The place of an object: its resource, namespace and name.
-pub(crate) type Key = (String, String, String);
 
 /// A change of one object.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) revision: u64,
-    pub(crate) key: Key,
+    pub(crate) key: ObjectKey,
     /// The object before the change, if there was one.
     pub(crate) before: Option<Arc<Value>>,
     /// The object after the change. A deleted object is its last form with the revision of the deletion.
@@ -29,7 +27,7 @@ pub(crate) struct Change {
 #[derive(Clone)]
 pub(crate) struct Store {
     pub(crate) resources: Arc<BTreeMap<String, Arc<KindVersions>>>,
-    pub(crate) objects: BTreeMap<Key, Arc<Value>>,
+    pub(crate) objects: BTreeMap<ObjectKey, Arc<Value>>,
     pub(crate) history: Vec<Change>,
     /// Changes up to this revision are forgotten.
     pub(crate) compacted: u64,
@@ -94,7 +92,7 @@ impl Default for Store {
 pub(crate) const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 impl Store {
-    pub(crate) fn get(&self, key: &Key) -> Option<&Arc<Value>> {
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<&Arc<Value>> {
         self.objects.get(key)
     }
 
@@ -103,7 +101,7 @@ impl Store {
         &'a self,
         resource: &'a str,
         namespace: &'a str,
-    ) -> impl Iterator<Item = (&'a Key, &'a Arc<Value>)> {
+    ) -> impl Iterator<Item = (&'a ObjectKey, &'a Arc<Value>)> {
         let start = (resource.to_owned(), namespace.to_owned(), String::new());
         self.objects
             .range(start..)
@@ -111,7 +109,7 @@ impl Store {
     }
 
     /// Stores an object with a new revision, and returns it.
-    pub(crate) fn put(&mut self, key: Key, mut object: Value) -> Arc<Value> {
+    pub(crate) fn put(&mut self, key: ObjectKey, mut object: Value) -> Arc<Value> {
         self.revision += 1;
         object["metadata"]["resourceVersion"] = self.revision.to_string().into();
         let after = Arc::new(object);
@@ -121,7 +119,7 @@ impl Store {
     }
 
     /// Removes an object, and returns its last form.
-    pub(crate) fn remove(&mut self, key: &Key) -> Option<Arc<Value>> {
+    pub(crate) fn remove(&mut self, key: &ObjectKey) -> Option<Arc<Value>> {
         let before = self.objects.remove(key)?;
         self.revision += 1;
         let mut last = (*before).clone();

@@ -4,9 +4,10 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::Call;
+use crate::exploration::ObjectKey;
 use crate::resource::rules;
 use crate::response::{Answer, FieldError, Refusal};
-use crate::store::{Key, Store};
+use crate::store::Store;
 
 /// The options of DELETE.
 #[derive(Default)]
@@ -221,7 +222,7 @@ impl Call<'_> {
 }
 
 /// Deletes an object as the garbage collector does.
-pub(crate) fn mark_deleted(store: &mut Store, key: &Key, object: &Value, foreground: bool) {
+pub(crate) fn mark_deleted(store: &mut Store, key: &ObjectKey, object: &Value, foreground: bool) {
     let mut changed = object.clone();
     let finalizers = finalizers(object, foreground.then_some("Foreground"));
     if key.0 == "namespaces" && !object["spec"]["finalizers"].is_null() {

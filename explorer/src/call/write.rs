@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::Call;
 use super::admission::shown_name;
 use crate::apply::{self, Writer};
+use crate::exploration::ObjectKey;
 use crate::resource::rules;
 use crate::response::{Answer, FieldError, Refusal};
 use crate::schema::structural;
-use crate::store::Key;
 use crate::{metadata, patch};
 
 impl Call<'_> {
@@ -234,7 +234,7 @@ impl Call<'_> {
             let is_dry = !self.request.option("dryRun").is_empty();
             let key = if is_dry { key.trim_start_matches("/registry") } else { &key };
             let detail = format!(
-                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
+                "StorageError: invalid object, Code: 4, ObjectKey: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
                  Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
                 live["metadata"]["uid"].as_str().unwrap_or_default(),
             );
@@ -312,7 +312,7 @@ impl Call<'_> {
     }
 
     /// True if the stored form of an object would be the one that is stored.
-    pub(super) fn is_stored(&self, key: &Key, object: &Value, live: &Value) -> Result<bool, Refusal> {
+    pub(super) fn is_stored(&self, key: &ObjectKey, object: &Value, live: &Value) -> Result<bool, Refusal> {
         if self.kind.all().count() == 1 {
             // kube-apiserver encodes a new claim in another way than it reads it: the first update always writes.
             let claim = !self.resource.custom && self.resource.plural == "persistentvolumeclaims";
@@ -405,7 +405,7 @@ impl Call<'_> {
     }
 }
 
-fn namespace_key(name: &str) -> Key {
+fn namespace_key(name: &str) -> ObjectKey {
     ("namespaces".to_owned(), String::new(), name.to_owned())
 }
 

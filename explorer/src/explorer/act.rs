@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use super::Explorer;
 use super::run::Act;
-use crate::exploration::{AUTHOR, Drift, STRANGER, place};
+use crate::exploration::{AUTHOR, Drift, ObjectKey, STRANGER, place};
 use crate::server::ApiServer;
-use crate::store::Key;
 
 impl Explorer {
     pub(super) fn create(&self) -> Act {
@@ -66,7 +65,7 @@ pub(super) fn create(samples: Vec<Value>) -> Act {
 }
 
 /// A change by another client. Returns none if it is refused or changes nothing.
-pub(super) fn drifting(server: &ApiServer, drift: &Drift, key: &Key) -> Option<Act> {
+pub(super) fn drifting(server: &ApiServer, drift: &Drift, key: &ObjectKey) -> Option<Act> {
     let trial = server.snapshot();
     let changes = trial.changes();
     if change(&trial, drift, key).is_err() || trial.changes() == changes {
@@ -77,7 +76,7 @@ pub(super) fn drifting(server: &ApiServer, drift: &Drift, key: &Key) -> Option<A
 }
 
 /// Changes an object as another client.
-fn change(server: &ApiServer, drift: &Drift, key: &Key) -> Result<(), String> {
+fn change(server: &ApiServer, drift: &Drift, key: &ObjectKey) -> Result<(), String> {
     let object = server.all().remove(key).ok_or_else(|| format!("{} not found", place(key)))?;
     match drift.apply(object) {
         Some(object) => server.act(Method::PUT, key, "", STRANGER, &object),

@@ -3,8 +3,7 @@
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
-use crate::exploration::{Event, Oracle, Phase, Schedule, after, parse_place, place, time};
-use crate::store::Key;
+use crate::exploration::{Event, ObjectKey, Oracle, Phase, Schedule, after, parse_place, place, time};
 
 /// The disturbance of a schedule.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +26,7 @@ pub(super) enum MemoryEvent {
         write: usize,
     },
     /// Another client deletes an object, and all watches miss the event.
-    DeleteUnseen(Key),
+    DeleteUnseen(ObjectKey),
     /// The samples are deleted and created again at once. If `unseen`, all watches miss the events.
     Recreate {
         unseen: bool,

@@ -8,8 +8,7 @@ use super::event::{MemoryEvent, MemorySchedule};
 use super::run::Outcome;
 use super::trial::Baseline;
 use super::{Explorer, history};
-use crate::exploration::{Drift, Event, Oracle, Phase, Requests, SpecSchema, changes, drifts, in_turn};
-use crate::store::Key;
+use crate::exploration::{Drift, Event, ObjectKey, Oracle, Phase, Requests, SpecSchema, changes, drifts, in_turn};
 
 impl Explorer {
     /// All schedules: in turn one of each oracle.
@@ -49,9 +48,9 @@ impl Explorer {
     }
 
     /// Deletions of the operator's objects for the samples, and changes of its fields in them.
-    fn drifts(&self, baseline: &Baseline) -> Vec<(Drift, Key)> {
+    fn drifts(&self, baseline: &Baseline) -> Vec<(Drift, ObjectKey)> {
         let before = baseline.idle.all();
-        let samples: Vec<Key> = self.samples.iter().filter_map(|sample| self.server.place(sample).ok()).collect();
+        let samples: Vec<ObjectKey> = self.samples.iter().filter_map(|sample| self.server.place(sample).ok()).collect();
         let mut objects = baseline.settled.all();
         objects.retain(|key, _| !before.contains_key(key) && !samples.contains(key) && !self.ignored.contains(&key.0));
         drifts(&objects)
