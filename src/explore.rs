@@ -198,7 +198,9 @@ impl BinaryExplorer<'_> {
             }
         };
         self.world.learn_watches();
+        let before = self.world.objects().await?;
         let Some((first, requests)) = self.undisturbed_create().await? else { return Ok(None) };
+        self.report.idle = !exploration::has_written(&before, &self.world.objects().await?);
 
         let keep = Schedule::undisturbed(Phase::Keep);
         self.world.stop().await;
@@ -236,9 +238,6 @@ impl BinaryExplorer<'_> {
         let kept = ClusterState::new(objects.clone(), &self.world.generated);
         self.settled = true;
         let samples: Vec<_> = self.world.samples.iter().map(world::PlacedSample::key).collect();
-        let created: Vec<String> = samples.iter().map(|key| format!("+ {}", exploration::place(key))).collect();
-        self.report.idle = idle.diff(&kept).iter().all(|line| created.contains(line))
-            && !samples.iter().filter_map(|key| objects.get(key)).any(exploration::is_written);
         objects.retain(|key, _| !samples.contains(key));
         let flags = |log: Vec<CountedRequest>| log.into_iter().map(|request| request.write).collect();
         let requests = Requests { create: flags(again), delete: flags(deletion) };

@@ -64,9 +64,12 @@ impl<'a> PlacedCrds<'a> {
         if let ([old], [new]) = (&self.gone[..], &missing[..]) {
             found.extend(rename(draft, place, old, &names(&new.value))?);
         }
+        let mut folders = BTreeMap::new();
         for (path, crds) in &files {
             if draft.read(path)?.is_none() {
-                let others = in_other_files(draft, path, crds);
+                let (folder, _) = path.as_str().rsplit_once('/').unwrap_or_default();
+                let there = folders.entry(folder).or_insert_with(|| files_by_crd(draft, folder));
+                let others = in_other_files(there, path, crds);
                 if others.has_errors() {
                     found.extend(others);
                     continue;
@@ -181,27 +184,34 @@ fn missing<'a>(draft: &Draft, files: &BTreeMap<RelPath, Vec<&'a Crd>>) -> Result
     Ok(missing)
 }
 
-/// Reports CRDs that another file of the folder has already: a cluster or a release cannot have them twice.
-fn in_other_files(draft: &Draft, path: &RelPath, crds: &[&Crd]) -> Diagnostics {
-    let mut found = Diagnostics::default();
-    let (folder, _) = path.as_str().rsplit_once('/').unwrap_or_default();
+/// The files of a folder by the names of their CRDs.
+fn files_by_crd(draft: &Draft, folder: &str) -> BTreeMap<String, Vec<RelPath>> {
+    let mut files: BTreeMap<String, Vec<RelPath>> = BTreeMap::new();
     for entry in std::fs::read_dir(draft.root().join(folder)).into_iter().flatten().flatten() {
         let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
-        let Ok(other) = RelPath::new(if folder.is_empty() { name } else { format!("{folder}/{name}") }) else {
+        let Ok(path) = RelPath::new(if folder.is_empty() { name } else { format!("{folder}/{name}") }) else {
             continue;
         };
-        if !other.is_yaml() {
+        if !path.is_yaml() {
             continue;
         }
         // A file of other bytes, or that is not understood, has no CRD of ours.
-        let Ok(Some(file)) = file(draft, &other) else { continue };
-        for crd in crds {
-            let name = names(&crd.value).crd();
-            if matches!(file.find(&name), Ok(Some(_))) {
-                let message = format!("`{name}` is in `{other}`, but the place of PROJECT is `{path}`");
-                let help = "rename the file, or choose another place with `memcached-sdk edit --crds`";
-                found.push(Diagnostic::new(Code::CrdPlace, message).at(Origin::file(other.as_str())).help(help));
-            }
+        let Ok(Some(file)) = file(draft, &path) else { continue };
+        for crd in file.crds().unwrap_or_default() {
+            files.entry(crd.name()).or_default().push(path.clone());
+        }
+    }
+    files
+}
+
+/// Reports CRDs that another file of the folder has already: a cluster or a release cannot have them twice.
+fn in_other_files(files: &BTreeMap<String, Vec<RelPath>>, path: &RelPath, crds: &[&Crd]) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    for name in crds.iter().map(|crd| names(&crd.value).crd()) {
+        for other in files.get(&name).into_iter().flatten() {
+            let message = format!("`{name}` is in `{other}`, but the place of PROJECT is `{path}`");
+            let help = "rename the file, or choose another place with `memcached-sdk edit --crds`";
+            found.push(Diagnostic::new(Code::CrdPlace, message).at(Origin::file(other.as_str())).help(help));
         }
     }
     found

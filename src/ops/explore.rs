@@ -124,15 +124,13 @@ fn of_kind(objects: Vec<Value>, kinds: &[&str]) -> Vec<Value> {
 
 /// Reads the documents of a file or a folder. Templates of charts are read without their actions.
 fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
-    if compare::is_template(path) && path.is_file() {
-        return Ok(compare::objects(path, &rendered::read(path, help)?));
-    }
-    if !path.is_dir() {
-        return rendered::documents(path, help);
-    }
     let mut all = Vec::new();
-    for name in rendered::yaml_files(path)? {
-        all.extend(documents(&path.join(name), help)?);
+    for file in rendered::manifests(path)? {
+        all.extend(if compare::is_template(&file) {
+            compare::objects(&file, &rendered::read(&file, help)?)
+        } else {
+            rendered::documents(&file, help)?
+        });
     }
     Ok(all)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{ErrorKind, IsTerminal as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
@@ -18,16 +18,19 @@ pub(crate) const RENDER: &str = "run `make build-installer` first, or pass other
 
 /// Reads the documents of a file, or of all YAML files below a folder. `-` is stdin. `help` explains how to create them.
 pub(crate) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
-    let paths = if path.is_dir() {
-        yaml_files(path)?.into_iter().map(|name| path.join(name)).collect()
-    } else {
-        vec![path.to_path_buf()]
-    };
     let mut all = Vec::new();
-    for path in paths {
+    for path in manifests(path)? {
         all.extend(parse(&read(&path, help)?, &path.display().to_string())?);
     }
     Ok(all)
+}
+
+/// The file itself, or all YAML files below a folder.
+pub(super) fn manifests(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    Ok(yaml_files(path)?.into_iter().map(|name| path.join(name)).collect())
 }
 
 fn parse(text: &str, shown: &str) -> Result<Vec<Value>> {

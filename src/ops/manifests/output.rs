@@ -1,5 +1,6 @@
 //! Destinations of manifests: the usual folders, one folder, one file, or stdout.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -417,9 +418,12 @@ fn stale(
     written: &BTreeSet<RelPath>,
 ) -> Result<Vec<(RelPath, String)>> {
     // This command may delete the last kind of a group.
-    let before = std::fs::read_to_string(draft.root().join(RECORD)).ok().and_then(|text| Project::parse(&text).ok());
+    let before = LazyCell::new(|| {
+        let text = std::fs::read_to_string(draft.root().join(RECORD)).ok()?;
+        Project::parse(&text).ok()
+    });
     let ours = |group: &str| {
-        let resources = project.into_iter().chain(&before).flat_map(|project| &project.resources);
+        let resources = project.into_iter().chain(before.as_ref()).flat_map(|project| &project.resources);
         let domain = project.and_then(|project| project.domain.as_ref());
         groups.contains(group)
             || resources.filter(|resource| resource.api.is_some()).any(|resource| resource.qualified_group() == group)
