@@ -17,8 +17,8 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::edit::cargo_toml::{self, DependencyEdit, Section};
 use crate::edit::{container, kustomization, rust, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
-use crate::project::Project;
 use crate::project::parts::{LeaderElection, ProjectSwitch};
+use crate::project::{Project, Resource};
 use crate::source::CargoManifest;
 use crate::yaml;
 
@@ -372,12 +372,12 @@ pub(crate) enum Controller<'a> {
     DeployImage(&'a DeployImageContext),
 }
 
-/// Scaffolds a controller and its registration in `main`. With `explored`, a controller that acts on a kind of the project
-/// gets a test that explores it.
+/// Scaffolds a controller and its registration in `main`. With its recorded kind in `explored`, a controller that acts on a
+/// kind of the project gets a test that explores it.
 pub(crate) fn controller(
     draft: &mut Draft,
     controller: &Controller,
-    explored: bool,
+    explored: Option<&Resource>,
     force: bool,
 ) -> Result<Diagnostics> {
     let (mut files, context) = match controller {
@@ -388,10 +388,14 @@ pub(crate) fn controller(
         }
     };
     // The CRD of another version than the stored one cannot be installed on its own.
-    if explored && context.resource.storage && !matches!(controller, Controller::Builtin(_)) {
+    let explored = explored.filter(|_| context.resource.storage && !matches!(controller, Controller::Builtin(_)));
+    if explored.is_some() {
         files.extend(template::render("explore", context)?);
     }
     let mut found = put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?;
+    if let Some(kind) = explored {
+        webhook::explored(draft, kind, &context.resource, std::slice::from_ref(&context.test_file))?;
+    }
     depend(draft, &TEST_DEPENDENCIES)?;
     let ControllerContext { resource, controller_snake, controller_dir, controller_mod, .. } = context;
     if controller_dir.is_empty() {

@@ -1,6 +1,7 @@
 //! The explorer: runs an operator under many schedules, and compares the ends.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -66,6 +67,8 @@ pub struct Explorer {
     invariants: Vec<(String, Invariant)>,
     always: Vec<(String, Invariant)>,
     releases: Vec<Release>,
+    /// The folder of the project with recorded releases.
+    fixtures: Option<PathBuf>,
     beside: Vec<Beside>,
 }
 
@@ -117,6 +120,7 @@ impl Explorer {
             invariants: Vec::new(),
             always: Vec::new(),
             releases: Vec::new(),
+            fixtures: None,
             beside: Vec::new(),
         }
     }
@@ -174,6 +178,21 @@ impl Explorer {
         validate: impl Fn(Option<&Value>, Option<&Value>) -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
         expect(self.server.validates(api_version, kind, validate));
+        self
+    }
+
+    /// Adds the webhooks of the operator: their configurations, and a function that answers reviews.
+    /// `manager::testing::operator_webhooks` returns both. See [`ApiServer::webhooks`].
+    ///
+    /// # Panics
+    ///
+    /// The server cannot add a webhook.
+    #[must_use]
+    pub fn webhooks(
+        self,
+        webhooks: (Vec<Value>, impl Fn(&str, &Value) -> Result<Value, String> + Send + Sync + 'static),
+    ) -> Self {
+        expect(self.server.webhooks(webhooks));
         self
     }
 
@@ -277,11 +296,12 @@ impl Explorer {
 
     /// Runs all schedules within the budget. Each oracle gets the same share.
     ///
-    /// For `memcached-sdk render` it prints the objects of the operator instead: see [`Explorer::render`].
+    /// For `memcached-sdk render` it prints the objects of the operator instead: see [`Explorer::render`]. For `make fixtures` it
+    /// records them: see [`Explorer::releases`].
     pub fn explore(&self) -> Report {
         let started = Instant::now();
         let mut report = Report::default();
-        if self.render_requested() {
+        if self.render_requested() || self.record_requested() {
             return report;
         }
         if let Ok(baseline) = self.baseline(&mut report) {

@@ -67,6 +67,8 @@ mod stages;
 mod store;
 #[cfg(feature = "runtime")]
 mod watch;
+#[cfg(feature = "runtime")]
+mod webhooks;
 
 #[cfg(feature = "runtime")]
 pub use crate::explorer::{Explorer, Report};

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::authorize::User;
 use crate::call::Call;
-use crate::call::webhook::{Admission, Defaulting, Effect, Validating, Versioned};
+use crate::call::webhook::Effect;
 use crate::exploration::ObjectKey;
 use crate::gc;
 use crate::request::Request;
@@ -100,73 +100,13 @@ impl ApiServer {
         Ok(())
     }
 
-    /// Sets the function that plays the conversion webhook of a CRD, such as `widgets.example.com`. It gets an object and
-    /// an API version, and returns the object in this version. Without it, requests that need a conversion answer 501.
-    ///
-    /// The server keeps the metadata of the object, except labels and annotations, as kube-apiserver does.
-    ///
-    /// # Errors
-    ///
-    /// The server has no such CRD, or the CRD does not have the conversion strategy `Webhook`.
-    pub fn convert(
-        &self,
-        crd: &str,
-        convert: impl Fn(&Value, &str) -> Result<Value, String> + Send + Sync + 'static,
-    ) -> Result<(), String> {
-        let found = self.state().resources.get(crd).cloned();
-        let Some(kind) = found.filter(|kind| kind.storage().custom) else {
-            return Err(format!("the CRD {crd} is unknown: call `add_crd` first"));
-        };
-        self.replace_kind(kind.with_webhook(Arc::new(convert))?);
-        Ok(())
+    /// All kinds.
+    pub(crate) fn kinds(&self) -> Vec<Arc<KindVersions>> {
+        self.state().resources.values().cloned().collect()
     }
 
-    /// Sets the webhook that sets the defaults of a kind. It gets objects in `api_version`, such as `example.com/v1`, before they
-    /// are created or updated.
-    ///
-    /// # Errors
-    ///
-    /// The server has no such kind.
-    pub fn defaults(
-        &self,
-        api_version: &str,
-        kind: &str,
-        default: impl Fn(&Value) -> Result<Value, String> + Send + Sync + 'static,
-    ) -> Result<(), String> {
-        let found = self.kind_of(api_version, kind)?;
-        let defaulting =
-            Some(Versioned { api_version: api_version.to_owned(), function: Arc::new(default) as Defaulting });
-        self.replace_kind(found.with_admission(Admission { defaulting, ..found.admission.clone() }));
-        Ok(())
-    }
-
-    /// Sets the webhook that validates a kind. It gets the objects before and after a request in `api_version`: a creation has
-    /// no object before it, a deletion none after it.
-    ///
-    /// # Errors
-    ///
-    /// The server has no such kind.
-    pub fn validates(
-        &self,
-        api_version: &str,
-        kind: &str,
-        validate: impl Fn(Option<&Value>, Option<&Value>) -> Result<(), String> + Send + Sync + 'static,
-    ) -> Result<(), String> {
-        let found = self.kind_of(api_version, kind)?;
-        let validating =
-            Some(Versioned { api_version: api_version.to_owned(), function: Arc::new(validate) as Validating });
-        self.replace_kind(found.with_admission(Admission { validating, ..found.admission.clone() }));
-        Ok(())
-    }
-
-    fn kind_of(&self, api_version: &str, kind: &str) -> Result<Arc<KindVersions>, String> {
-        let store = self.state();
-        let is_wanted = |known: &&Arc<KindVersions>| known.at(api_version).is_some_and(|version| version.kind == kind);
-        let found = store.resources.values().find(is_wanted).cloned();
-        found.ok_or_else(|| format!("the kind {api_version} {kind} is unknown: call `add_crd` first"))
-    }
-
-    fn replace_kind(&self, kind: KindVersions) {
+    /// Adds a kind, or replaces it.
+    pub(crate) fn replace_kind(&self, kind: KindVersions) {
         let mut store = self.state();
         let mut resources = (*store.resources).clone();
         resources.insert(kind.storage().qualified(), Arc::new(kind));
@@ -263,22 +203,6 @@ impl ApiServer {
                 Err(Dropped)
             }
         }
-    }
-
-    /// The kinds with webhooks, and those with several versions.
-    pub(crate) fn reviewed(&self) -> Vec<Arc<KindVersions>> {
-        let store = self.state();
-        let kinds = store.resources.values().filter(|kind| !kind.admission.is_empty() || kind.all().count() > 1);
-        kinds.cloned().collect()
-    }
-
-    /// Returns a copy of the state without admission webhooks.
-    pub(crate) fn without_webhooks(&self) -> Self {
-        let server = self.snapshot();
-        for kind in self.reviewed() {
-            server.replace_kind(kind.with_admission(Admission::default()));
-        }
-        server
     }
 
     /// Takes the effects of webhooks since the last call.

@@ -13,6 +13,7 @@
 //! | [`ControlPlane`] | run controllers and webhooks on a real kube-apiserver, with the permissions of `config/rbac` |
 //! | [`run_operator`] | run controllers with a given client, such as that of an `explorer::Explorer` |
 //! | [`operator_roles`] | give the generated roles to an `explorer::Explorer` |
+//! | [`operator_webhooks`] | give the webhooks to an `explorer::Explorer` |
 //! | [`assert_crd_files`] | find CRDs in `config/crd/bases` that are older than the types |
 //! | [`DeployedOperator`] | deploy the operator to the cluster of the current context and check it there |
 
@@ -21,6 +22,8 @@ mod cluster;
 mod control_plane;
 mod mock;
 mod permissions;
+#[cfg(feature = "webhook")]
+mod webhooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,6 +38,8 @@ pub use self::cluster::DeployedOperator;
 pub use self::control_plane::ControlPlane;
 pub use self::mock::MockServer;
 pub use self::permissions::operator_roles;
+#[cfg(feature = "webhook")]
+pub use self::webhooks::operator_webhooks;
 use crate::error::Error;
 use crate::manager::Manager;
 
@@ -87,6 +92,8 @@ pub async fn run_operator(
 
 /// The folder that `generate` writes CRDs to.
 const CRD_FOLDER: &str = "config/crd/bases";
+/// The file that `generate` writes the configurations of webhooks to.
+const WEBHOOK_FILE: &str = "config/webhook/manifests.yaml";
 
 /// Scalars of CRDs by place: `CRD version /json/pointer`.
 type Scalars = BTreeMap<String, Value>;

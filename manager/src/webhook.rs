@@ -280,6 +280,15 @@ impl Registered {
         any && flags::enabled() && options.webhook_local.is_none()
     }
 
+    /// Returns the handlers by path. An error is the path of two webhooks.
+    #[cfg(feature = "testing")]
+    pub(crate) fn answering(self) -> Result<BTreeMap<String, Handler>, String> {
+        match self.ambiguous() {
+            Some(path) => Err(path),
+            None => Ok(self.handlers()),
+        }
+    }
+
     fn handlers(self) -> BTreeMap<String, Handler> {
         let (mut handlers, conversions) = (self.handlers, self.conversions);
         if !conversions.is_empty() {

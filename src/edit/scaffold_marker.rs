@@ -26,6 +26,11 @@ pub fn insert(text: &str, name: &str, snippet: &str) -> Result<String, EditError
     })
 }
 
+/// True if the text has the marker.
+pub(crate) fn is_in(text: &str, name: &str) -> bool {
+    find(text, name).is_some()
+}
+
 fn open_list(text: &str, name: &str, snippet: &str) -> String {
     let above = find(text, name).filter(|_| snippet.trim_start().starts_with("- ")).map(|marker| &text[..marker.start]);
     let is_content = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');

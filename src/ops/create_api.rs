@@ -219,7 +219,7 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateApiOptions) -> Result<Findi
             (None, None) => Controller::Plain(&control),
         };
         // The API server in memory may not support all of a given CRD.
-        let explored = options.types.is_none();
+        let explored = project.find(&resource).filter(|_| options.types.is_none());
         found.extend(scaffold::controller(draft, &controller, explored, options.force)?);
     }
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;

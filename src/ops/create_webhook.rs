@@ -8,7 +8,7 @@ use serde_json::{Map, json};
 use super::create_api::without_runtime;
 use super::external::{self, ExternalOptions};
 use super::known::{self, ExistingKind};
-use super::{UsageError, kind_source, manifests};
+use super::{UsageError, kind_source, manifests, moves};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::name::{Group, Kind, Plural, SUBDOMAIN_MAX, Version};
@@ -110,6 +110,8 @@ pub(crate) fn run(draft: &mut Draft, options: &CreateWebhookOptions) -> Result<D
         found.extend(webhook::conversion(draft, &context, &spokes, mode)?);
     }
     found.extend(webhook::handlers(draft, &context, &requested, &after, options.force)?);
+    let tests = moves::controllers(&resource, |name| resource.test_module(project.multigroup, name));
+    webhook::explored(draft, &resource, &context.resource, &tests)?;
     external::depend(draft, &resource)?;
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
     if options.generate {

@@ -3,15 +3,14 @@
 use anyhow::Result;
 
 use super::context::{ResourceContext, SpokeContext, WebhookContext};
-use super::rustfmt::Formatted;
 use super::template::{self, Rendered};
-use super::{API_DEPENDENCIES, TEST_DEPENDENCIES, depend, dependency, marker, module, put, registration, rustfmt};
+use super::{API_DEPENDENCIES, TEST_DEPENDENCIES, depend, dependency, formatted, marker, module, put, registration};
 use crate::diagnostic::Diagnostics;
 use crate::edit::cargo_toml::{self, DependencyEdit, Section};
 use crate::edit::{EditError, kustomization, rust, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
-use crate::project::ident;
 use crate::project::webhook::{CertMode, ProjectWebhooks};
+use crate::project::{Resource, ident};
 
 const DEFAULT: &str = "config/default/kustomization.yaml";
 
@@ -145,10 +144,7 @@ pub(crate) fn handlers(
         let blocks = Blocks::of(context, asked)?;
         draft.edit(&path, |text| {
             let edited = blocks.insert(text)?;
-            Ok(match (rustfmt::format(text), rustfmt::format(&edited)) {
-                (Formatted::Yes(before), Formatted::Yes(after)) if before == *text => after,
-                _ => edited,
-            })
+            Ok(if formatted(&path, text) == text { formatted(&path, &edited) } else { edited })
         })?;
     }
     if context.own {
@@ -161,6 +157,32 @@ pub(crate) fn handlers(
     draft.edit(&manifest, |text| cargo_toml::add_feature(text, Section::Dependencies, "manager", "webhook"))?;
     depend(draft, &[(Section::DevDependencies, dependency("serde_json", "1"))])?;
     Ok(found)
+}
+
+/// Gives the webhooks of a kind to the tests that explore its controllers, if these tests are there and have the marker.
+pub(crate) fn explored(
+    draft: &mut Draft,
+    kind: &Resource,
+    context: &ResourceContext,
+    controllers: &[String],
+) -> Result<()> {
+    const MARKER: &str = "webhooks";
+    if !ProjectWebhooks::of(kind)?.admits() {
+        return Ok(());
+    }
+    let module = format!("{}::webhook::{}::{}", context.project.crate_name, context.api_dir, context.kind_snake);
+    let call = format!(".webhooks(operator_webhooks({}::register))", module.replace('/', "::"));
+    for controller in controllers {
+        let path = RelPath::new(format!("tests/explore_{controller}.rs"))?;
+        if draft.read(&path)?.is_some_and(|text| scaffold_marker::is_in(&text, MARKER)) {
+            draft.edit(&path, |text| {
+                let edited = scaffold_marker::insert(text, MARKER, &call)?;
+                let edited = rust::add_names(&edited, "manager::testing", &["operator_webhooks"])?;
+                Ok(if formatted(&path, text) == text { formatted(&path, &edited) } else { edited })
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// Inserts items before a marker, after a blank line.

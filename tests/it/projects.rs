@@ -3,6 +3,7 @@
 
 mod crash;
 mod engine;
+mod fixtures;
 mod manager;
 mod names;
 mod new_release;

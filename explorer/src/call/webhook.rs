@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::Call;
 use crate::response::Refusal;
 
-/// Sets the defaults of an object.
-pub(crate) type Defaulting = Arc<dyn Fn(&Value) -> Result<Value, String> + Send + Sync>;
+/// Sets the defaults of a new object, or of one with its state before the request.
+pub(crate) type Defaulting = Arc<dyn Fn(Option<&Value>, &Value) -> Result<Value, String> + Send + Sync>;
 
 /// Validates a creation (no old object), an update, or a deletion (no new object).
 pub(crate) type Validating = Arc<dyn Fn(Option<&Value>, Option<&Value>) -> Result<(), String> + Send + Sync>;
@@ -22,16 +22,16 @@ pub(crate) struct Versioned<F> {
     pub(crate) function: F,
 }
 
-/// The webhooks of a kind.
+/// The webhooks of a kind, in the order in which they are called.
 #[derive(Clone, Default)]
 pub(crate) struct Admission {
-    pub(crate) defaulting: Option<Versioned<Defaulting>>,
-    pub(crate) validating: Option<Versioned<Validating>>,
+    pub(crate) defaulting: Vec<Versioned<Defaulting>>,
+    pub(crate) validating: Vec<Versioned<Validating>>,
 }
 
 impl Admission {
     pub(crate) fn is_empty(&self) -> bool {
-        self.defaulting.is_none() && self.validating.is_none()
+        self.defaulting.is_empty() && self.validating.is_empty()
     }
 }
 
@@ -45,37 +45,43 @@ pub(crate) enum Effect {
 }
 
 impl Call<'_> {
-    /// Sets the defaults of the webhook. `updates` is true for an object that exists.
-    pub(super) fn default_by_webhook(&mut self, object: &mut Value, updates: bool) -> Result<(), Refusal> {
-        let Some(defaulting) = self.kind.admission.defaulting.clone().filter(|_| self.target.subresource.is_empty())
-        else {
+    /// Sets the defaults of the webhooks. `live` is the object before an update.
+    pub(super) fn default_by_webhook(&mut self, object: &mut Value, live: Option<&Value>) -> Result<(), Refusal> {
+        if !self.target.subresource.is_empty() {
             return Ok(());
-        };
-        let given = self.kind.convert(object.clone(), &defaulting.api_version)?;
-        let set = (defaulting.function)(&given).map_err(|reason| self.denied(object, &reason))?;
-        if set != given {
-            let before = object.clone();
-            *object = self.kind.convert(set, &self.resource.api_version())?;
-            self.resource.read(object)?;
-            if updates {
-                self.store.effects.push(Effect::Changed(before, object.clone()));
+        }
+        let kind = self.kind.clone();
+        for Versioned { api_version, function } in &kind.admission.defaulting {
+            let given = kind.convert(object.clone(), api_version)?;
+            let live = live.map(|live| kind.convert(live.clone(), api_version)).transpose()?;
+            let set = function(live.as_ref(), &given).map_err(|reason| self.denied(object, &reason))?;
+            if set != given {
+                let before = object.clone();
+                *object = kind.convert(set, &self.resource.api_version())?;
+                self.resource.read(object)?;
+                if live.is_some() {
+                    self.store.effects.push(Effect::Changed(before, object.clone()));
+                }
             }
         }
         Ok(())
     }
 
-    /// Asks the webhook about a change.
+    /// Asks the webhooks about a change.
     pub(super) fn validate_by_webhook(&mut self, old: Option<&Value>, new: Option<&Value>) -> Result<(), Refusal> {
-        let Some(validating) = self.kind.admission.validating.clone().filter(|_| self.target.subresource.is_empty())
-        else {
+        if !self.target.subresource.is_empty() {
             return Ok(());
-        };
-        let convert = |object: Option<&Value>| -> Result<Option<Value>, Refusal> {
-            object.map(|object| self.kind.convert(object.clone(), &validating.api_version)).transpose()
-        };
-        let (before, after) = (convert(old)?, convert(new)?);
-        (validating.function)(before.as_ref(), after.as_ref())
-            .map_err(|reason| self.denied(new.or(old).unwrap_or(&Value::Null), &reason))
+        }
+        let kind = self.kind.clone();
+        for Versioned { api_version, function } in &kind.admission.validating {
+            let convert = |object: Option<&Value>| -> Result<Option<Value>, Refusal> {
+                object.map(|object| kind.convert(object.clone(), api_version)).transpose()
+            };
+            let (before, after) = (convert(old)?, convert(new)?);
+            function(before.as_ref(), after.as_ref())
+                .map_err(|reason| self.denied(new.or(old).unwrap_or(&Value::Null), &reason))?;
+        }
+        Ok(())
     }
 
     fn denied(&mut self, object: &Value, reason: &str) -> Refusal {

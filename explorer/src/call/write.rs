@@ -83,7 +83,7 @@ impl Call<'_> {
             return Err(Refusal::unsupported("the error for a Service without a name"));
         }
         self.admit(&mut object, &shown)?;
-        self.default_by_webhook(&mut object, false)?;
+        self.default_by_webhook(&mut object, None)?;
         let version = object["metadata"]["resourceVersion"].take();
         let metadata = &mut object["metadata"];
         for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink"] {
@@ -271,7 +271,7 @@ impl Call<'_> {
             }
         }
         object["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
-        self.default_by_webhook(&mut object, true)?;
+        self.default_by_webhook(&mut object, Some(live))?;
         rules::prepare_update(&self.resource, &self.target.subresource, &mut object, live);
         let (new, old) = (&mut object["metadata"], &live["metadata"]);
         if new["uid"].is_null() {

@@ -21,6 +21,10 @@ pub(super) enum MemoryEvent {
         write: usize,
         resource: String,
     },
+    /// The list of a resource is late when the process starts.
+    Slow {
+        resource: String,
+    },
     /// All watches miss the events after a write.
     Miss {
         write: usize,
@@ -100,6 +104,7 @@ impl MemorySchedule {
             MemoryEvent::Recreate { unseen: false } => Oracle::Deletion,
             MemoryEvent::Rewind { .. }
             | MemoryEvent::Lag { .. }
+            | MemoryEvent::Slow { .. }
             | MemoryEvent::Miss { .. }
             | MemoryEvent::DeleteUnseen(_)
             | MemoryEvent::Recreate { .. } => Oracle::Stale,
@@ -122,6 +127,7 @@ impl Display for MemoryEvent {
             Self::Review => out.write_str("review"),
             Self::Rewind { write, before } => write!(out, "die after write {write} and list before write {before}"),
             Self::Lag { write, resource } => write!(out, "lag {resource} after write {write}"),
+            Self::Slow { resource } => write!(out, "list {resource} late"),
             Self::Miss { write } => write!(out, "miss events after write {write}"),
             Self::DeleteUnseen(key) => write!(out, "delete-unseen {}", place(key)),
             Self::Recreate { unseen } => out.write_str(if *unseen { "recreate-unseen" } else { "recreate" }),
@@ -171,6 +177,7 @@ fn parse(text: &str) -> Option<MemoryEvent> {
         ["lag", resource, "after", "write", write] => {
             MemoryEvent::Lag { write: write.parse().ok()?, resource: resource.to_owned() }
         }
+        ["list", resource, "late"] => MemoryEvent::Slow { resource: resource.to_owned() },
         ["miss", "events", "after", "write", write] => MemoryEvent::Miss { write: write.parse().ok()? },
         ["take", "over", "at", "write", write] => MemoryEvent::Overlap { write: write.parse().ok()? },
         ["delete-unseen", resource, place] => MemoryEvent::DeleteUnseen(parse_place(resource, place)?),
@@ -208,6 +215,7 @@ mod tests {
             "create: die after write 3",
             "create: die after write 3 and list before write 1",
             "create: lag configmaps after write 2",
+            "keep: list configmaps late",
             "delete: miss events after write 2",
             "keep: delete configmaps default/a",
             "keep: delete-unseen configmaps default/a",

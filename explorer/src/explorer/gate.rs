@@ -24,7 +24,7 @@ use crate::response::{Refusal, ResponseBody, qualified};
 use crate::server::{ApiServer, Dropped, Verdict};
 use crate::watch;
 
-/// Virtual seconds for which watches deliver no events.
+/// Virtual seconds for which watches deliver no events, and for which a list is under way.
 const LAG: u64 = 30;
 /// Virtual seconds for which a write is under way when another process takes over.
 const LATE: u64 = 15;
@@ -59,6 +59,10 @@ pub(super) enum Disturbance {
     Lag {
         write: usize,
         held: Held,
+    },
+    /// The list of a resource arrives late.
+    Slow {
+        resource: String,
     },
     /// A second process starts when the first one sends a write, and the write arrives late.
     Overlap {
@@ -215,6 +219,17 @@ impl Gate {
         true
     }
 
+    /// Returns true for the list that arrives late.
+    fn is_slow(&self, request: &Request) -> bool {
+        let mut state = self.state();
+        let Disturbance::Slow { resource } = &state.disturbance else { return false };
+        let slow = is_list(request) && self.counted(&state, request).as_ref() == Some(resource);
+        if slow {
+            state.disturbance = Disturbance::Nothing;
+        }
+        slow
+    }
+
     /// Returns none for a request that gets no answer.
     fn answer(&self, request: &Request) -> Option<Result<http::Response<ResponseBody>, Dropped>> {
         let mut state = self.state();
@@ -317,11 +332,14 @@ fn is_write(request: &Request) -> bool {
     request.method != Method::GET && request.option("dryRun").is_empty()
 }
 
+fn is_list(request: &Request) -> bool {
+    let of_many = request.target().is_some_and(|target| target.name.is_empty());
+    request.method == Method::GET && of_many && !request.flag("watch")
+}
+
 /// Returns true for a list that the API server may answer from an old state. A list without a resource version is consistent.
 fn is_cached_list(request: &Request) -> bool {
-    let is_list = request.target().is_some_and(|target| target.name.is_empty());
-    let first = request.option("continue").is_empty() && !request.flag("watch");
-    request.method == Method::GET && is_list && first && request.option("resourceVersion") == "0"
+    is_list(request) && request.option("continue").is_empty() && request.option("resourceVersion") == "0"
 }
 
 /// Makes a request for a list of an older revision: its first page.
@@ -349,6 +367,9 @@ impl tower::Service<http::Request<Body>> for Gate {
             let (parts, body) = request.into_parts();
             let body = body.collect().await?.to_bytes();
             let request = Request::read(&parts, body);
+            if gate.is_slow(&request) {
+                tokio::time::sleep(Duration::from_secs(LAG)).await;
+            }
             let late = gate.is_late(&request);
             if late {
                 tokio::time::sleep(Duration::from_secs(LATE)).await;

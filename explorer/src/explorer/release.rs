@@ -1,5 +1,7 @@
 //! Releases: the objects that an earlier release of the operator has left.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::Value;
 
 use super::Explorer;
@@ -11,6 +13,9 @@ use super::run::{Act, Outcome};
 use super::schedules::keep;
 use super::trial::Baseline;
 use crate::exploration::{AUTHOR, ClusterState};
+
+/// The variable that `make fixtures` sets: the folder of a project, and the name of its release, such as `/project/v1.0.0`.
+const RECORD: &str = "EXPLORER_RECORD";
 
 /// The objects of an earlier release.
 pub(super) struct Release {
@@ -30,6 +35,30 @@ impl Explorer {
         self
     }
 
+    /// Adds the releases in a folder of the project, such as `tests/fixtures/memcached`: each file `NAME.json` has the objects of
+    /// a release, as [`Explorer::record`] prints them. There are none without the folder.
+    ///
+    /// `make fixtures` writes such a file: with the variable `EXPLORER_RECORD=PROJECT/NAME`, [`Explorer::explore`] writes the
+    /// file `NAME.json` in this folder of the project in the folder `PROJECT`, and explores nothing.
+    ///
+    /// # Panics
+    ///
+    /// A file cannot be read, or is not a list of objects in JSON.
+    #[must_use]
+    pub fn releases(mut self, folder: impl AsRef<Path>) -> Self {
+        self.fixtures = Some(folder.as_ref().to_owned());
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+        paths.sort();
+        paths.iter().fold(self, |explorer, path| {
+            let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+            let objects = text.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
+            let objects = objects.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            explorer.release(&path.file_stem().unwrap_or_default().to_string_lossy(), objects)
+        })
+    }
+
     /// The objects of the settled state in JSON, a list for [`Explorer::release`] in the test of a later release.
     ///
     /// # Errors
@@ -47,6 +76,23 @@ impl Explorer {
         let objects = objects.filter(|(place, _)| !before.contains_key(place) && !self.ignored.contains(&place.0));
         let objects: Vec<Value> = objects.map(|(_, object)| object).collect();
         serde_json::to_string_pretty(&objects).map_err(|error| error.to_string())
+    }
+
+    /// Writes the file that [`RECORD`] requests, if there is a request, and returns true.
+    ///
+    /// # Panics
+    ///
+    /// The state cannot be recorded or written.
+    pub(super) fn record_requested(&self) -> bool {
+        let Some(request) = std::env::var_os(RECORD).map(PathBuf::from) else { return false };
+        if let (Some(folder), Some(project), Some(name)) = (&self.fixtures, request.parent(), request.file_name()) {
+            let folder = project.join(folder);
+            let path = folder.join(format!("{}.json", name.display()));
+            let write = |text| std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text + "\n"));
+            let written = self.record().and_then(|text| write(text).map_err(|error| error.to_string()));
+            written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        }
+        true
     }
 
     /// Upgrades, with a crash at each write.

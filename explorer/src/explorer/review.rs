@@ -1,16 +1,16 @@
 //! Reviews: webhooks and conversions on the samples, on changed samples, and on the objects of the undisturbed run.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::Method;
 use serde_json::{Value, json};
 
 use super::Explorer;
+use super::render::SET_BY_SERVER;
 use super::trial::Baseline;
-use crate::call::webhook::Effect;
-use crate::exploration::{self, AUTHOR, place};
-use crate::resource::KindVersions;
+use crate::call::webhook::{Effect, Versioned};
+use crate::exploration::{self, AUTHOR, SpecSchema as _, changes, place};
+use crate::resource::{KindVersions, Resource};
 use crate::response::Refusal;
 
 /// The finalizer of reviewed objects.
@@ -36,10 +36,46 @@ impl Explorer {
                 defaulting(&kind, &reviewed, &mut lines);
                 validating(&kind, &reviewed, &mut lines);
                 conversions(&kind, &reviewed, &mut lines);
+                if reviewed.sample {
+                    self.versions(&kind, &reviewed, &mut lines);
+                }
                 found.extend(lines.into_iter().filter(|line| !found.contains(line)).collect::<Vec<_>>());
             }
         }
         found
+    }
+
+    /// An object that a client writes in another version than the stored one must keep its fields there: the sample with each
+    /// change of its spec that the version permits.
+    fn versions(&self, kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>) {
+        let stored = Arc::new(reviewed.object.clone());
+        for version in others(kind) {
+            let Ok(sample) = kind.read(&stored, version) else { continue };
+            let mut sample = Arc::unwrap_or_clone(sample);
+            if let Some(metadata) = sample["metadata"].as_object_mut() {
+                metadata.retain(|field, _| !SET_BY_SERVER.contains(&field.as_str()));
+            }
+            let fields = version.schema.properties();
+            let spec = fields.into_iter().find(|(name, _)| *name == "spec");
+            let patches = spec.map(|(_, spec)| changes(spec, &sample["spec"])).unwrap_or_default();
+            for patch in [json!({})].into_iter().chain(patches) {
+                let mut written = sample.clone();
+                json_patch::merge(&mut written, &patch);
+                let server = self.server.without_webhooks();
+                let Ok(key) = server.place(&written) else { continue };
+                if server.act(Method::POST, &key, "", AUTHOR, &written).is_err() || version.read(&mut written).is_err()
+                {
+                    continue;
+                }
+                let Some(Ok(read)) = server.all().remove(&key).map(|object| kind.read(&Arc::new(object), version))
+                else {
+                    continue;
+                };
+                let text =
+                    format!("{}: the conversion from {} and back changes the object", reviewed.place, version.version);
+                claim(&text, &content(&written), &content(&read), lines);
+            }
+        }
     }
 
     /// The stored objects of a kind: samples, samples with one change of the spec, and the history of the undisturbed run.
@@ -101,38 +137,44 @@ fn claim(claim: &str, before: &Value, after: &Value, lines: &mut Vec<String>) {
 
 /// The defaulting must be idempotent.
 fn defaulting(kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>) {
-    let Some(defaulting) = &kind.admission.defaulting else { return };
     let place = &reviewed.place;
-    let Ok(given) = kind.convert(reviewed.object.clone(), &defaulting.api_version) else { return };
-    match (defaulting.function)(&given) {
-        Ok(once) => match (defaulting.function)(&once) {
-            Ok(twice) => claim(&format!("{place}: a second defaulting changes the object"), &once, &twice, lines),
-            Err(reason) => lines.push(format!("+ {place}: a second defaulting refuses the object: {reason}")),
-        },
-        Err(reason) if reviewed.sample => lines.push(format!("+ {place}: the defaulting refuses the sample: {reason}")),
-        Err(_) => {}
+    for Versioned { api_version, function } in &kind.admission.defaulting {
+        let Ok(given) = kind.convert(reviewed.object.clone(), api_version) else { return };
+        match function(None, &given) {
+            Ok(once) => match function(None, &once) {
+                Ok(twice) => {
+                    claim(&format!("{place}: a second defaulting changes the object"), &once, &twice, lines);
+                }
+                Err(reason) => lines.push(format!("+ {place}: a second defaulting refuses the object: {reason}")),
+            },
+            Err(reason) if reviewed.sample => {
+                lines.push(format!("+ {place}: the defaulting refuses the sample: {reason}"));
+            }
+            Err(_) => {}
+        }
     }
 }
 
 /// A defaulted sample must be valid, and each object must be able to lose its finalizers.
 fn validating(kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>) {
     let place = &reviewed.place;
-    let default = |object: &Value| match &kind.admission.defaulting {
-        None => Ok(object.clone()),
-        Some(defaulting) => {
-            let given = kind.convert(object.clone(), &defaulting.api_version).map_err(|refusal| message(&refusal))?;
-            (defaulting.function)(&given)
-        }
+    let default = |old: Option<&Value>, object: &Value| {
+        kind.admission.defaulting.iter().try_fold(object.clone(), |object, defaulting| {
+            let convert =
+                |object: Value| kind.convert(object, &defaulting.api_version).map_err(|refusal| message(&refusal));
+            (defaulting.function)(old.cloned().map(convert).transpose()?.as_ref(), &convert(object)?)
+        })
     };
     let validate = |old: Option<&Value>, new: &Value| {
-        let Some(validating) = &kind.admission.validating else { return Ok(()) };
-        let convert =
-            |object: &Value| kind.convert(object.clone(), &validating.api_version).map_err(|refusal| message(&refusal));
-        let (old, new) = (old.map(convert).transpose()?, convert(new)?);
-        (validating.function)(old.as_ref(), Some(&new))
+        kind.admission.validating.iter().try_for_each(|validating| {
+            let convert = |object: &Value| {
+                kind.convert(object.clone(), &validating.api_version).map_err(|refusal| message(&refusal))
+            };
+            (validating.function)(old.map(convert).transpose()?.as_ref(), Some(&convert(new)?))
+        })
     };
     if reviewed.sample
-        && let Err(reason) = default(&reviewed.object).and_then(|sample| validate(None, &sample))
+        && let Err(reason) = default(None, &reviewed.object).and_then(|sample| validate(None, &sample))
     {
         lines.push(format!("+ {place}: the validation refuses the sample: {reason}"));
     }
@@ -140,7 +182,7 @@ fn validating(kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>)
     deleted["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z".into();
     let released = deleted.clone();
     deleted["metadata"]["finalizers"] = json!([FINALIZER]);
-    if let Err(reason) = default(&released).and_then(|released| validate(Some(&deleted), &released)) {
+    if let Err(reason) = default(Some(&deleted), &released).and_then(|released| validate(Some(&deleted), &released)) {
         let spec = &reviewed.object["spec"];
         lines.push(format!("+ {place}: a deleted object cannot lose its finalizer: {reason} (spec {spec})"));
     }
@@ -148,10 +190,9 @@ fn validating(kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>)
 
 /// The conversion to each served version and back must lose nothing.
 fn conversions(kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>) {
-    let storage = kind.storage();
     let stored = Arc::new(reviewed.object.clone());
-    let versions: BTreeMap<&str, _> = kind.all().map(|version| (version.version.as_str(), version)).collect();
-    for (name, version) in versions.into_iter().filter(|(name, version)| version.served && *name != storage.version) {
+    for version in others(kind) {
+        let name = &version.version;
         let trip = kind.read(&stored, version).and_then(|there| kind.write(Arc::unwrap_or_clone(there)));
         let place = &reviewed.place;
         match trip {
@@ -162,6 +203,18 @@ fn conversions(kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>
             Err(refusal) => lines.push(format!("+ {place}: the conversion to {name} and back: {}", message(&refusal))),
         }
     }
+}
+
+/// The served versions other than the stored one.
+fn others(kind: &KindVersions) -> impl Iterator<Item = &Arc<Resource>> {
+    kind.all().filter(|version| version.served && version.version != kind.storage().version)
+}
+
+/// Without the metadata.
+fn content(object: &Value) -> Value {
+    let mut object = object.clone();
+    object["metadata"].take();
+    object
 }
 
 /// Without the managers of fields.

@@ -56,11 +56,12 @@ impl Explorer {
         drifts(&objects)
     }
 
-    /// Late and missed events, and old lists.
+    /// Late and missed events, and late and old lists.
     fn stale(&self, baseline: &Baseline, requests: &Requests) -> Vec<MemorySchedule> {
         let log = &baseline.create.log;
         let watched: BTreeSet<&String> = log.iter().filter_map(|request| request.watch.as_ref()).collect();
-        let mut groups: Vec<Vec<MemorySchedule>> = Vec::new();
+        let slow = watched.iter().map(|resource| MemoryEvent::Slow { resource: (*resource).clone() });
+        let mut groups: Vec<Vec<MemorySchedule>> = vec![keep(slow)];
         for (phase, writes) in requests.writes() {
             for resource in &watched {
                 let lags = writes.clone().map(|write| MemoryEvent::Lag { write, resource: (*resource).clone() });

@@ -109,6 +109,7 @@ impl Explorer {
             }
             MemoryEvent::Rewind { write, before } => Disturbance::Die { write, after: true, stale: Some(before) },
             MemoryEvent::Lag { write, resource } => Disturbance::Lag { write, held: Held::new(&resource, false) },
+            MemoryEvent::Slow { resource } => Disturbance::Slow { resource },
             MemoryEvent::Miss { write } => Disturbance::Lag { write, held: Held::new("", true) },
             MemoryEvent::DeleteUnseen(_) | MemoryEvent::Recreate { unseen: true } => {
                 Disturbance::Lag { write: 0, held: Held::new("", true) }

@@ -9,6 +9,7 @@ use super::Resource;
 use crate::call::webhook::Admission;
 use crate::response::Refusal;
 use crate::schema::structural;
+use crate::webhooks;
 
 /// A function that converts an object to an API version.
 pub(crate) type Convert = Arc<dyn Fn(&Value, &str) -> Result<Value, String> + Send + Sync>;
@@ -28,8 +29,8 @@ pub(crate) struct KindVersions {
 enum Conversion {
     /// Changes only `apiVersion`.
     None,
-    /// A webhook, and the function that plays it.
-    Webhook(Option<Convert>),
+    /// A webhook with its path, and the function that plays it.
+    Webhook(String, Option<Convert>),
 }
 
 impl fmt::Debug for KindVersions {
@@ -61,7 +62,10 @@ impl KindVersions {
         };
         let versions = versions.iter().map(|version| Resource::of_crd(crd, version).map(Arc::new));
         let conversion = match crd["spec"]["conversion"]["strategy"].as_str() {
-            Some("Webhook") => Conversion::Webhook(None),
+            Some("Webhook") => {
+                let client = &crd["spec"]["conversion"]["webhook"]["clientConfig"];
+                Conversion::Webhook(webhooks::path(client).unwrap_or("/convert").to_owned(), None)
+            }
             _ => Conversion::None,
         };
         Ok(Self { versions: versions.collect::<Result<_, _>>()?, storage, conversion, admission: Admission::default() })
@@ -69,12 +73,22 @@ impl KindVersions {
 
     /// Returns a copy whose conversion webhook is `convert`.
     pub(crate) fn with_webhook(&self, convert: Convert) -> Result<Self, String> {
-        match self.conversion {
+        match &self.conversion {
             Conversion::None => {
                 let name = self.storage().qualified();
                 Err(format!("the CRD {name} has the conversion strategy None: set `spec.conversion.strategy: Webhook`"))
             }
-            Conversion::Webhook(_) => Ok(Self { conversion: Conversion::Webhook(Some(convert)), ..self.clone() }),
+            Conversion::Webhook(path, _) => {
+                Ok(Self { conversion: Conversion::Webhook(path.clone(), Some(convert)), ..self.clone() })
+            }
+        }
+    }
+
+    /// The path of the conversion webhook, if there is one.
+    pub(crate) fn conversion_path(&self) -> Option<&str> {
+        match &self.conversion {
+            Conversion::None => None,
+            Conversion::Webhook(path, _) => Some(path),
         }
     }
 
@@ -139,13 +153,13 @@ impl KindVersions {
                 object["apiVersion"] = api_version.into();
                 Ok(object)
             }
-            Conversion::Webhook(None) => {
+            Conversion::Webhook(_, None) => {
                 let name = self.storage().qualified();
                 Err(Refusal::unsupported(&format!(
                     "the conversion webhook of {name}; set it with `ApiServer::convert`"
                 )))
             }
-            Conversion::Webhook(Some(convert)) => {
+            Conversion::Webhook(_, Some(convert)) => {
                 let converted = convert(&object, api_version).and_then(|out| checked(&object, out, api_version));
                 converted.map_err(|error| {
                     let resource = self.storage();

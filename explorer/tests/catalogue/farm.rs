@@ -28,6 +28,7 @@ pub(crate) const FARM: Planted = Planted {
         ("sets the port at the creation only", Oracle::History),
         ("creates pods by a cached count", Oracle::Stale),
         ("trusts the first list from a cache", Oracle::Stale),
+        ("waits five seconds for its cache", Oracle::Stale),
         ("counts the pods of all farms", Oracle::Neighbours),
         ("counts the pods of all namespaces", Oracle::Neighbours),
         ("creates one pod too many for a moment", Oracle::Invariant),
@@ -47,7 +48,10 @@ impl Farms {
     fn generates_names(&self) -> bool {
         matches!(
             self.operator.bug,
-            "acts before its cache is filled" | "creates pods by a cached count" | "trusts the first list from a cache"
+            "acts before its cache is filled"
+                | "creates pods by a cached count"
+                | "trusts the first list from a cache"
+                | "waits five seconds for its cache"
         )
     }
 
@@ -126,8 +130,12 @@ impl Farms {
                 None => pods.list(&selector).await?.items.len(),
             }
         } else {
-            if !self.operator.has("acts before its cache is filled") {
-                self.cache.wait_until_ready().await.unwrap();
+            match self.operator.bug {
+                "acts before its cache is filled" => {}
+                "waits five seconds for its cache" => {
+                    let _ = tokio::time::timeout(Duration::from_secs(5), self.cache.wait_until_ready()).await;
+                }
+                _ => self.cache.wait_until_ready().await.unwrap(),
             }
             self.cache.state().len()
         };
@@ -186,7 +194,9 @@ async fn run(client: Client, bug: &'static str) {
     let farm_context = Farms { operator, done: Mutex::default(), first: Mutex::new(first), cache };
     let mut controller =
         Controller::new_with(farms, config(), kind("Farm", "farms")).owns(Api::<Service>::all(client), config());
-    if matches!(bug, "acts before its cache is filled" | "creates pods by a cached count") {
+    let cached =
+        ["acts before its cache is filled", "creates pods by a cached count", "waits five seconds for its cache"];
+    if cached.contains(&bug) {
         let late = Duration::from_secs(u64::from(bug == "acts before its cache is filled"));
         let cached = reflector(writer, watcher(pods, config())).touched_objects().map(drop);
         controller = controller.reconcile_all_on(tokio::time::sleep(late).map(|()| cached).flatten_stream());

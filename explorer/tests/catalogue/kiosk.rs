@@ -1,6 +1,7 @@
 //! Kiosk: the second release of an operator, on the objects of the first one, and beside another controller.
 
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use explorer::{Explorer, Oracle};
@@ -11,7 +12,7 @@ use kube::api::{DynamicObject, ListParams};
 use kube::runtime::controller::Action;
 use kube::runtime::{Controller, watcher};
 use kube::{Api, Client, ResourceExt as _};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::common::{Operator, Planted, apply, crd, delete, kind, owners, server};
 
@@ -140,8 +141,15 @@ fn plain(bug: &'static str) -> Explorer {
     }))
 }
 
+/// The folder with the objects of the first release.
+static RELEASES: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kiosk");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("1.0.json"), plain(FIRST).record().unwrap()).unwrap();
+    folder
+});
+
 fn explorer(bug: &'static str) -> Explorer {
-    let left: Vec<Value> = serde_json::from_str(&plain(FIRST).record().unwrap()).unwrap();
     let poster = json!({ "apiVersion": "example.com/v1", "kind": "Poster", "metadata": { "name": "corner" } });
-    plain(bug).release("1.0", left).beside(run_posters, vec![poster])
+    plain(bug).releases(&*RELEASES).beside(run_posters, vec![poster])
 }

@@ -23,11 +23,13 @@ pub(crate) const TICKET: Planted = Planted {
         ("validation refuses a write of the controller", Oracle::Webhooks),
         ("validation keeps the finalizers of old objects", Oracle::Webhooks),
         ("conversion loses a field", Oracle::Webhooks),
+        ("conversion loses a field of the other version", Oracle::Webhooks),
     ],
     explorer,
 };
 
 const FINALIZER: &str = "example.com/ticket";
+const PHONE: &str = "example.com/phone";
 
 fn default(ticket: &Value, bug: &str) -> Value {
     let mut ticket = ticket.clone();
@@ -82,6 +84,19 @@ fn convert(ticket: &Value, api_version: &str, bug: &str) -> Result<Value, String
     }
     if bug == "conversion loses a field" {
         spec.remove("seat");
+    }
+    // Only v1beta1 has a phone. The stored object keeps it in an annotation.
+    match spec.remove("phone") {
+        Some(_) if bug == "conversion loses a field of the other version" => {}
+        Some(phone) => converted["metadata"]["annotations"][PHONE] = phone,
+        None => {
+            if let Some(annotations) = converted["metadata"]["annotations"].as_object_mut()
+                && to == "count"
+                && let Some(phone) = annotations.remove(PHONE)
+            {
+                converted["spec"]["phone"] = phone;
+            }
+        }
     }
     Ok(converted)
 }
@@ -138,7 +153,9 @@ fn explorer(bug: &'static str) -> Explorer {
     let mut old = kind["spec"]["versions"][0].clone();
     old["name"] = "v1beta1".into();
     old["storage"] = false.into();
-    old["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = spec("count");
+    let fields = &mut old["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+    *fields = spec("count");
+    fields["phone"] = text.clone();
     kind["spec"]["versions"].as_array_mut().unwrap().push(old);
     kind["spec"]["conversion"] = json!({ "strategy": "Webhook" });
     Explorer::new(&server(&[kind]), move |client| run(client, bug))

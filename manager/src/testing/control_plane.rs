@@ -26,7 +26,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::permissions::{self, Forbidden};
-use super::{CRD_FOLDER, assets, object_from_yaml};
+use super::{CRD_FOLDER, WEBHOOK_FILE, assets, object_from_yaml};
 use crate::error::Error;
 use crate::manager::Manager;
 use crate::options::Options;
@@ -223,7 +223,7 @@ impl ControlPlane {
             "test".to_owned(),
             format!("--health-probe-bind-address=127.0.0.1:{port}"),
         ];
-        let webhooks = Path::new("config/webhook/manifests.yaml");
+        let webhooks = Path::new(WEBHOOK_FILE);
         let serves = cfg!(feature = "webhook") && webhooks.exists();
         let lock = if serves {
             Some(WEBHOOKS.lock().await)

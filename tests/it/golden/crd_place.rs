@@ -330,6 +330,7 @@ fn charted() -> Sandbox {
     let sandbox = Sandbox::project("");
     sandbox.run("create api --group cache --version v1 --kind Pond --controller=false").success();
     sandbox
+        .lock()
         .file("charts/demo/Chart.yaml", CHART.1)
         .file("charts/demo/templates/crd-pond.yaml", TEMPLATE)
         .run("edit --crds charts/demo/templates/crd-{singular}.yaml")
@@ -484,6 +485,7 @@ error[crd-place]: `ducks.birds.example.com` has generated annotations, but its `
 fn a_generated_chart_has_each_crd_once() {
     let sandbox = Sandbox::project("");
     sandbox.run("create api --group cache --version v1 --kind Pond --controller=false").success();
+    sandbox.lock();
     let crd = sandbox.read("config/crd/bases/cache.example.com_ponds.yaml");
     let manager = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: demo-controller-manager, namespace: demo-system}\nspec:\n  \
                    selector: {matchLabels: {app: demo}}\n  template:\n    metadata: {labels: {app: demo}}\n    spec:\n      \

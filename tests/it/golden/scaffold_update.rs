@@ -412,7 +412,7 @@ Makefile
 -MEMCACHED_SDK_SOURCE ?= memcached-sdk --version 0.0.2
 +MEMCACHED_SDK_SOURCE ?= memcached-sdk --version 0.1.0
  
-@@ -25,3 +25,3 @@
+@@ -27,3 +27,3 @@
  # The timeout of deploy for its rollout, and of delete-resources for the finalizers.
 -TIMEOUT ?= 2m
 +TIMEOUT ?= 5m
@@ -484,7 +484,7 @@ Makefile
 -MEMCACHED_SDK_SOURCE ?= memcached-sdk --version 0.0.3
 +MEMCACHED_SDK_SOURCE ?= memcached-sdk --version 0.1.0
  
-@@ -25,3 +25,3 @@
+@@ -27,3 +27,3 @@
  # The timeout of deploy for its rollout, and of delete-resources for the finalizers.
 -TIMEOUT ?= 3m
 +TIMEOUT ?= 5m
@@ -614,10 +614,10 @@ fn lines_of_both_are_decided_by_a_flag() {
     snapbox::assert_data_eq!(
         run.out() + &run.err(),
         str![[r#"
-error[edit-conflict]: `Makefile:26` conflicts: you have changed lines that this command changes
-  --> Makefile:26:1
+error[edit-conflict]: `Makefile:28` conflicts: you have changed lines that this command changes
+  --> Makefile:28:1
    |
-26 | TIMEOUT ?= 9m
+28 | TIMEOUT ?= 9m
    | ^^^^^^^^^^^^^
    |
    = help: write there, and run the command again:
@@ -644,31 +644,31 @@ error[edit-conflict]: `Makefile:26` conflicts: you have changed lines that this 
         str![[r#"
 == ours
 warning[conflict-resolved]: `Makefile` conflicted with your changes: your lines stay
-  --> Makefile:26:1
+  --> Makefile:28:1
    |
-26 | TIMEOUT ?= 9m
+28 | TIMEOUT ?= 9m
    | ^^^^^^^^^^^^^
 7 updated, 1 removed
-@@ -25,3 +25,3 @@
+@@ -27,3 +27,3 @@
  # The timeout of deploy for its rollout, and of delete-resources for the finalizers.
 -TIMEOUT ?= 5m
 +TIMEOUT ?= 9m
  # keep: deploy does not change the number of replicas in the cluster, for an autoscaler or `kubectl scale`.
 == theirs
 warning[conflict-resolved]: `Makefile` conflicted with your changes: the lines of the scaffold replace yours
-  --> Makefile:26:1
+  --> Makefile:28:1
    |
-26 | TIMEOUT ?= 9m
+28 | TIMEOUT ?= 9m
    | ^^^^^^^^^^^^^
 2 updated, 5 unchanged
 == markers
 warning[conflict-resolved]: `Makefile` conflicted with your changes: both are between conflict markers
-  --> Makefile:26:1
+  --> Makefile:28:1
    |
-26 | TIMEOUT ?= 9m
+28 | TIMEOUT ?= 9m
    | ^^^^^^^^^^^^^
 2 updated, 5 unchanged
-@@ -25,3 +25,7 @@
+@@ -27,3 +27,7 @@
  # The timeout of deploy for its rollout, and of delete-resources for the finalizers.
 +<<<<<<< yours
 +TIMEOUT ?= 9m

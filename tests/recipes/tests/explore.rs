@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use explorer::{ApiServer, Explorer};
+use explorer::{ApiServer, Explorer, Oracle};
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{
@@ -11,17 +11,19 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::api::ObjectMeta;
 use kube::core::PartialObjectMeta;
+use kube::core::crd::merge_crds;
 use kube::runtime::finalizer::Event;
 use kube::runtime::watcher;
 use kube::{CustomResourceExt, ResourceExt};
-use manager::testing::run_operator;
+use manager::testing::{operator_webhooks, run_operator};
 use manager::{Action, Manager, Object, Objects};
 use recipes::api::{Database, Site};
 use recipes::child::{Context, FIELD_MANAGER};
 use recipes::controller::{Error, Result};
+use recipes::versions::OldSite;
 use recipes::{
-    any_error, child, cloud, config_map, desired, elsewhere, job, optional_child, predicate,
-    schedule, secret, shared, told, two_kinds,
+    any_error, child, cloud, config_map, desired, elsewhere, handler, job, optional_child,
+    predicate, schedule, secret, shared, told, two_kinds,
 };
 use serde_json::{Value, json};
 
@@ -164,6 +166,42 @@ fn a_secret_that_is_generated_once() {
     assert_findings(
         &explorer,
         &[lost, label, "keep: delete-unseen secrets default/sample"],
+    );
+}
+
+/// The webhooks of a handler with a validation, and of a conversion.
+fn reviewed(image: &str) -> Explorer {
+    fn webhooks(manager: &mut Manager) {
+        handler::register(manager);
+        manager.webhooks(()).conversion::<Site>().spoke::<OldSite>();
+    }
+    let crd = merge_crds(vec![OldSite::crd(), Site::crd()], "v1").unwrap();
+    let mut crd = json!(crd);
+    crd["spec"]["conversion"] = json!({ "strategy": "Webhook" });
+    let server = ApiServer::new();
+    server.add_crd(&crd).unwrap();
+    let rule = json!({
+        "apiGroups": ["web.example.com"], "apiVersions": ["v1"], "resources": ["sites"],
+        "operations": ["CREATE", "UPDATE"],
+    });
+    let path = "/validate-web-example-com-v1-site";
+    let webhook = json!({ "name": "vsite", "clientConfig": { "service": { "path": path } }, "rules": [rule] });
+    let configuration = json!({ "kind": "ValidatingWebhookConfiguration", "webhooks": [webhook] });
+    let (_, answer) = operator_webhooks(webhooks);
+    Explorer::new(&server, move |client| run_operator(client, child::register))
+        .webhooks((vec![configuration], answer))
+        .sample(site("sample", &json!({ "image": image })))
+}
+
+#[test]
+fn a_validation_and_a_conversion() {
+    let report = reviewed("nginx").explore();
+    report.assert_clean();
+    assert_eq!(report.trials[&Oracle::Webhooks], 1);
+    let refused = reviewed("").explore();
+    assert!(
+        refused.to_string().contains("spec.image: Required value"),
+        "{refused}"
     );
 }
 

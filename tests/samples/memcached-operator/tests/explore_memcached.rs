@@ -16,7 +16,9 @@ fn every_history_ends_in_the_desired_state() {
     server.add_crd(&crd).expect("the server supports the CRD");
     Explorer::new(&server, |client| run_operator(client, register))
         .roles(operator_roles())
+        .releases("tests/fixtures/memcached")
         .sample(object_from_yaml(SAMPLE))
+        // +kubebuilder:scaffold:webhooks
         .explore()
         .assert_clean();
 }

@@ -5,7 +5,7 @@
 
 use explorer::{ApiServer, Explorer};
 use kube::CustomResourceExt;
-use manager::testing::{object_from_yaml, operator_roles, run_operator};
+use manager::testing::{object_from_yaml, operator_roles, operator_webhooks, run_operator};
 use multi_group::api::ship::v1beta1::frigate as api;
 use multi_group::controller::ship::frigate::register;
 use serde_json::json;
@@ -19,7 +19,12 @@ fn every_history_ends_in_the_desired_state() {
     server.add_crd(&crd).expect("the server supports the CRD");
     Explorer::new(&server, |client| run_operator(client, register))
         .roles(operator_roles())
+        .releases("tests/fixtures/ship_frigate")
         .sample(object_from_yaml(SAMPLE))
+        .webhooks(operator_webhooks(
+            multi_group::webhook::ship::v1beta1::frigate::register,
+        ))
+        // +kubebuilder:scaffold:webhooks
         .explore()
         .assert_clean();
 }
