@@ -234,7 +234,7 @@ impl Call<'_> {
             let is_dry = !self.request.option("dryRun").is_empty();
             let key = if is_dry { key.trim_start_matches("/registry") } else { &key };
             let detail = format!(
-                "StorageError: invalid object, Code: 4, ObjectKey: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
+                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
                  Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
                 live["metadata"]["uid"].as_str().unwrap_or_default(),
             );
