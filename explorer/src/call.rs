@@ -35,6 +35,8 @@ pub(crate) struct Call<'a> {
     /// The version of the path.
     resource: Arc<Resource>,
     now: String,
+    /// True for an applied custom object with empty fields in the metadata: see [`Store::untidy`].
+    untidy: bool,
 }
 
 impl<'a> Call<'a> {
@@ -62,7 +64,7 @@ impl<'a> Call<'a> {
             }
         }
         let now = store.time();
-        Ok(Ok(Self { shared, store, request, target, kind, resource, now }))
+        Ok(Ok(Self { shared, store, request, target, kind, resource, now, untidy: false }))
     }
 
     /// Handles the request. A dry run leaves the state as it was.
@@ -200,6 +202,11 @@ impl<'a> Call<'a> {
     /// Stores an object, and returns it in the version of the request.
     fn put(&mut self, key: ObjectKey, object: Value) -> Result<Arc<Value>, Refusal> {
         let object = self.kind.write(object)?;
+        if self.untidy {
+            self.store.untidy.insert(key.clone());
+        } else {
+            self.store.untidy.remove(&key);
+        }
         let stored = self.store.put(key, object);
         self.kind.read(&stored, &self.resource)
     }

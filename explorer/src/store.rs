@@ -1,6 +1,6 @@
 //! Objects, revisions and the history of changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub(crate) struct Store {
     pub(crate) bookmarks: Vec<u64>,
     /// Counts how often all watches were closed.
     pub(crate) closed: u64,
+    /// Custom objects whose stored form has empty fields in the metadata. No answer shows them, but each update drops them.
+    pub(crate) untidy: BTreeSet<ObjectKey>,
     /// Effects of webhooks that nobody has read.
     pub(crate) effects: Vec<Effect>,
     uids: u64,
@@ -78,6 +80,7 @@ impl Default for Store {
             revision: 1,
             bookmarks: Vec::new(),
             closed: 0,
+            untidy: BTreeSet::new(),
             effects: Vec::new(),
             uids: 0,
             names: 0,

@@ -295,3 +295,33 @@ fn pods_of_a_changed_template_are_replaced() {
         }
     }
 }
+
+/// kube-apiserver stores empty metadata of applied custom objects, and each later write drops it: such an apply always writes.
+#[test]
+fn applied_empty_metadata_of_a_custom_object_is_written_again() {
+    let server = server();
+    let version = |(code, object): (u16, Value)| {
+        assert!(code < 300, "{object}");
+        object["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap()
+    };
+    for (name, field, value) in [
+        ("a", "finalizers", json!([])),
+        ("b", "ownerReferences", json!([])),
+        ("c", "labels", json!({})),
+        ("d", "annotations", json!({})),
+    ] {
+        let path = format!("/apis/example.com/v1/-/shops/{name}");
+        let applied = json!({
+            "apiVersion": "example.com/v1", "kind": "Shop", "metadata": { "name": name, field: value }, "spec": { "size": 1 },
+        });
+        let first = version(send(&server, "PATCH", &path, APPLY, &applied));
+        assert_eq!(version(send(&server, "PATCH", &path, APPLY, &applied)), first + 1, "{field}");
+        for _ in 0..2 {
+            assert_eq!(version(send(&server, "PATCH", &path, MERGE, &json!({}))), first + 2, "{field}");
+        }
+    }
+    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "finalizers": [] } });
+    let path = "/api/v1/-/configmaps/a";
+    let first = version(send(&server, "PATCH", path, APPLY, &map));
+    assert_eq!(version(send(&server, "PATCH", path, APPLY, &map)), first);
+}

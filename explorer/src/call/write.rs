@@ -313,6 +313,9 @@ impl Call<'_> {
 
     /// True if the stored form of an object would be the one that is stored.
     pub(super) fn is_stored(&self, key: &ObjectKey, object: &Value, live: &Value) -> Result<bool, Refusal> {
+        if self.untidy || self.store.untidy.contains(key) {
+            return Ok(false);
+        }
         if self.kind.all().count() == 1 {
             // kube-apiserver encodes a new claim in another way than it reads it: the first update always writes.
             let claim = !self.resource.custom && self.resource.plural == "persistentvolumeclaims";
@@ -393,6 +396,8 @@ impl Call<'_> {
         let schema = self.resource.schema.clone();
         let force = self.request.flag("force");
         let (mut object, managed) = apply::apply(&schema, &empty, &live, &config, force, &self.writer(&version))?;
+        self.untidy =
+            self.resource.custom && self.target.subresource.is_empty() && has_empty_fields(&object["metadata"]);
         self.resource.complete(&mut object)?;
         managed.write(&mut object);
         self.check_name(&object)?;
@@ -407,6 +412,15 @@ impl Call<'_> {
 
 fn namespace_key(name: &str) -> ObjectKey {
     ("namespaces".to_owned(), String::new(), name.to_owned())
+}
+
+/// True if the metadata has a list or a map without entries.
+fn has_empty_fields(metadata: &Value) -> bool {
+    ["annotations", "finalizers", "labels", "ownerReferences"].iter().any(|field| match &metadata[field] {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    })
 }
 
 /// Keeps the times of `managedFields` if nothing else changes.
