@@ -60,7 +60,7 @@ pub(crate) struct Exploration {
     pub(crate) roles: Vec<Value>,
     /// The operator's program and its arguments.
     pub(crate) command: Vec<OsString>,
-    /// Those of the previous release.
+    /// The program of the previous release, with these arguments.
     pub(crate) previous: Option<Vec<OsString>>,
     pub(crate) budget: Duration,
     /// The quiet time after which a state is settled.
@@ -83,6 +83,7 @@ struct Baseline {
     requests: Requests,
     /// The ends of new objects by their spec, or the reason why they do not settle.
     fresh: BTreeMap<String, Result<ClusterState, String>>,
+    /// None without a previous release.
     releases: Option<ReleaseRuns>,
 }
 
@@ -321,14 +322,18 @@ impl BinaryExplorer<'_> {
         let (difference, writes) = (trial.difference.clone(), trial.writes.clone());
         let finding = Finding { oracle, schedule: schedule.to_string(), difference, writes, repeats: 0 };
         let replay = report::replay(self.options, &finding.schedule);
-        let hint = if oracle == Oracle::Faults {
-            let seconds = self.world.patience().as_secs_f64();
-            let had = format!("The operator had {seconds:.1} s to try again.");
-            Some(format!("{had} If it waits longer, choose a longer `--settle`."))
-        } else if schedule.event == BinaryEvent::RollBack {
-            Some("The previous release does not know new objects and fields. Decide if they may stay.".to_owned())
-        } else {
-            None
+        let hint = match schedule.event {
+            _ if oracle == Oracle::Faults => {
+                let seconds = self.world.patience().as_secs_f64();
+                Some(format!(
+                    "The operator had {seconds:.1} s to try again. If it waits longer, choose a longer `--settle`."
+                ))
+            }
+            BinaryEvent::RollBack => {
+                let hint = "The previous release does not know new objects and fields. Decide if they may stay.";
+                Some(hint.to_owned())
+            }
+            _ => None,
         };
         ExploreFinding { finding, hint, log: trial.log.clone(), replay }
     }

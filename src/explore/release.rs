@@ -47,7 +47,9 @@ impl BinaryExplorer<'_> {
         let upgrade = if matches!(end, End::Settled(_)) { trial.writes.len() } else { 0 };
         self.settled = trial.difference.is_empty();
         baseline.releases = Some(ReleaseRuns { previous, writes, upgrade });
-        self.confirm(baseline, &keep(BinaryEvent::Upgrade(Event::Nothing)), trial).await?;
+        if self.options.replay.is_none() {
+            self.confirm(baseline, &keep(BinaryEvent::Upgrade(Event::Nothing)), trial).await?;
+        }
         Ok(true)
     }
 

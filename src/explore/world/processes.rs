@@ -11,7 +11,7 @@ use super::{Release, TICK, World};
 use crate::diagnostic::Problem;
 use crate::explore::process::Process;
 
-/// The time in which a process must send its first request.
+/// The time in which a process must send its first request, or the write to hold.
 const FIRST: Duration = Duration::from_mins(1);
 
 impl World {
