@@ -76,7 +76,7 @@ fn each_planted_bug_of_a_change_of_the_release_is_found_by_its_schedule() {
                 "release: a change of the release leaves another state than a new object\n\nSchedule\n  {schedule}\n"
             ),
             format!("\n  {difference}\n"),
-            format!(" --previous {previous} --replay '{schedule}' -- "),
+            format!(" --previous {previous} --settle 700ms --replay '{schedule}' -- "),
         ] {
             assert!(said(&output).contains(&part), "{bug}: {part}: {}", said(&output));
         }
