@@ -32,7 +32,8 @@ impl ReleaseRuns {
 }
 
 impl BinaryExplorer<'_> {
-    /// Runs the undisturbed schedules of two releases. Returns false if the previous release does not settle.
+    /// Runs the previous release, and the undisturbed upgrade if schedules follow. Returns false if the previous release does
+    /// not settle.
     pub(super) async fn releases(&mut self, baseline: &mut Baseline) -> Result<bool> {
         (self.say)("undisturbed runs of the previous release");
         let Some((first, _)) = self.undisturbed_previous().await? else { return Ok(false) };
@@ -42,14 +43,19 @@ impl BinaryExplorer<'_> {
             *state = state.clone().without_values(&self.world.generated);
         }
         let previous = second.without_values(&self.world.generated);
+        let mut runs = ReleaseRuns { previous, writes, upgrade: 0 };
+        if self.options.replay.is_some() {
+            baseline.releases = Some(runs);
+            return Ok(true);
+        }
         let end = self.upgrade(baseline, &Event::Nothing).await?;
         let trial = self.ended(end.difference(&baseline.kept));
-        let upgrade = if matches!(end, End::Settled(_)) { trial.writes.len() } else { 0 };
-        self.settled = trial.difference.is_empty();
-        baseline.releases = Some(ReleaseRuns { previous, writes, upgrade });
-        if self.options.replay.is_none() {
-            self.confirm(baseline, &keep(BinaryEvent::Upgrade(Event::Nothing)), trial).await?;
+        if matches!(end, End::Settled(_)) {
+            runs.upgrade = trial.writes.len();
         }
+        self.settled = trial.difference.is_empty();
+        baseline.releases = Some(runs);
+        self.confirm(baseline, &keep(BinaryEvent::Upgrade(Event::Nothing)), trial).await?;
         Ok(true)
     }
 

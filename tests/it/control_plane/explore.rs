@@ -28,8 +28,8 @@ const RELEASE_BUGS: [(&str, &str, &str); 5] = [
     ("old-reader", "keep: roll back", "- configmaps default/shelf-sample-list"),
 ];
 
-/// Earlier releases, with the schedules of an operator without a bug that have findings.
-const RELEASES: [(&str, &[&str]); 2] = [("1.1", &[]), ("1.0", &["keep: roll back"])];
+/// Earlier releases, with the only schedule that may have a finding without a bug.
+const RELEASES: [(&str, &str); 2] = [("1.1", ""), ("1.0", "keep: roll back")];
 
 fn explore(operator: &Path, bug: &str, flags: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_memcached-sdk"));
@@ -88,13 +88,15 @@ fn each_planted_bug_of_a_change_of_the_release_is_found_by_its_schedule() {
 fn an_operator_without_a_bug_upgrades_from_each_release() {
     let operator = tool::tool(MODULE, "./cmd");
     let folder = tempfile::tempdir().unwrap();
-    each(&RELEASES, |(release, schedules)| {
+    each(&RELEASES, |(release, schedule)| {
         let previous = earlier(folder.path(), &operator, release).display().to_string();
-        let flags = ["--previous", &previous, "--only", "release", "--budget", "25s", "--output", "json"];
+        let flags = ["--previous", &previous, "--only", "release", "--budget", "20s", "--output", "json"];
         let output = explore(&operator, "none", &flags);
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let found = report["findings"].as_array().unwrap().iter().map(|finding| finding["schedule"].as_str().unwrap());
-        assert_eq!(found.collect::<Vec<_>>(), *schedules, "{release}: {}", said(&output));
+        assert!(report["trials"]["release"].as_u64() > Some(1), "{release}: {}", said(&output));
+        for finding in report["findings"].as_array().unwrap() {
+            assert_eq!(finding["schedule"], *schedule, "{release}: {}", said(&output));
+        }
     });
 }
 
