@@ -1439,6 +1439,9 @@ pub struct ExploreArgs {
     /// The operator's program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+    /// The program of the previous release, which gets the same arguments: explore upgrades from it, and roll backs to it
+    #[arg(long, value_name = "PROGRAM")]
+    pub previous: Option<PathBuf>,
     /// A folder or a file with CRDs [default: config/crd/bases]
     #[arg(long, value_name = "DIR|FILE")]
     pub crds: Vec<PathBuf>,
@@ -1486,6 +1489,7 @@ impl ValueEnum for ExploreOracle {
             Self(Oracle::Faults, "The end is the same after 409, 429, 500, 504 or a dropped connection"),
             Self(Oracle::History, "The end is the same after changes of the spec, and for a new object"),
             Self(Oracle::Permission, "The role permits all requests"),
+            Self(Oracle::Release, "The end is the same after an upgrade from --previous, and after a roll back"),
         ]
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use explorer::Finding;
-use explorer::exploration::{self, ClusterState, Event, Phase, Requests, Schedule};
+use explorer::exploration::{self, ClusterState, Event, Phase, Requests};
 use hyper::Method;
 use serde_json::Value;
 
@@ -18,21 +18,26 @@ use crate::diagnostic::Problem;
 
 mod api;
 mod cluster;
+mod event;
 mod history;
 mod oracles;
 mod process;
 mod proxy;
+mod release;
 mod report;
 mod request;
 mod setup;
+mod trial;
 mod world;
 
 pub(crate) use explorer::Oracle;
 pub(crate) use report::ExploreReport;
 
 use api::ClusterObjects;
+use event::{BinaryEvent, BinarySchedule};
 use oracles::Undisturbed;
 use proxy::CountedRequest;
+use release::ReleaseRuns;
 use report::ExploreFinding;
 use world::{End, World};
 
@@ -55,6 +60,8 @@ pub(crate) struct Exploration {
     pub(crate) roles: Vec<Value>,
     /// The operator's program and its arguments.
     pub(crate) command: Vec<OsString>,
+    /// The program of the previous release, with these arguments.
+    pub(crate) previous: Option<Vec<OsString>>,
     pub(crate) budget: Duration,
     /// The quiet time after which a state is settled.
     pub(crate) settle: Duration,
@@ -76,6 +83,8 @@ struct Baseline {
     requests: Requests,
     /// The ends of new objects by their spec, or the reason why they do not settle.
     fresh: BTreeMap<String, Result<ClusterState, String>>,
+    /// None without a previous release.
+    releases: Option<ReleaseRuns>,
 }
 
 /// The end of a run with a disturbance.
@@ -95,9 +104,10 @@ struct BinaryExplorer<'a> {
     say: &'a mut dyn FnMut(&str),
 }
 
-/// Parses a schedule. The error is a sentence.
-pub(crate) fn check_schedule(text: &str) -> Result<(), String> {
-    text.parse::<Schedule>().map(|_| ())
+/// Returns the oracle of a schedule. The error is a sentence.
+pub(crate) fn oracle_of(schedule: &str) -> Result<Oracle, String> {
+    let schedule: BinarySchedule = schedule.parse()?;
+    Ok(schedule.event.oracle(schedule.phase))
 }
 
 /// Explores. `say` gets the progress.
@@ -127,30 +137,26 @@ impl BinaryExplorer<'_> {
     async fn run(&mut self, started: Instant) -> Result<()> {
         let Some(mut baseline) = self.baseline().await? else { return Ok(()) };
         if let Some(text) = &self.options.replay {
-            let schedule: Schedule = text.parse().map_err(Problem::new)?;
-            self.settled = false;
-            let Some(trial) = self.trial(&mut baseline, &schedule).await? else {
-                let problem = Problem::new(format!("`{text}` has no effect: its request or object does not exist"));
-                return Err(problem
-                    .help("the operator no longer sends this request; explore without `--replay`")
-                    .into());
-            };
-            // Findings of the undisturbed runs are not asked for.
-            self.report.findings.clear();
-            self.count(&schedule);
-            self.judge(&schedule, trial);
-            return Ok(());
+            return self.replay(baseline, text).await;
         }
-        let all = [Oracle::Crash, Oracle::Deletion, Oracle::Drift, Oracle::Faults, Oracle::History];
+        let all = [Oracle::Crash, Oracle::Deletion, Oracle::Drift, Oracle::Faults, Oracle::History, Oracle::Release];
         let oracles: Vec<Oracle> = match self.options.only {
             Some(Oracle::Quiet) => Vec::new(),
             Some(Oracle::Permission) | None => all.to_vec(),
             Some(oracle) => vec![oracle],
         };
+        if self.options.previous.is_some() && oracles.contains(&Oracle::Release) {
+            self.releases(&mut baseline).await?;
+        }
         let sample = self.world.samples.first();
         let kind = sample.map(|sample| sample.object.clone()).unwrap_or_default();
         let schema = setup::spec_schema(&self.options.crds, &kind);
-        let runs = Undisturbed { requests: &baseline.requests, owned: &baseline.owned, spec: (&schema, &kind["spec"]) };
+        let runs = Undisturbed {
+            requests: &baseline.requests,
+            owned: &baseline.owned,
+            spec: (&schema, &kind["spec"]),
+            releases: baseline.releases.as_ref(),
+        };
         let schedules = oracles::schedules(&oracles, &runs);
         let count = schedules.len();
         (self.say)(&format!("{count} schedules, at most {} s", self.options.budget.as_secs()));
@@ -160,24 +166,47 @@ impl BinaryExplorer<'_> {
                 break;
             }
             let Some(trial) = self.trial(&mut baseline, &schedule).await? else { continue };
-            self.count(&schedule);
-            if trial.difference.is_empty() && trial.forbidden.is_empty() {
-                continue;
+            self.confirm(&mut baseline, &schedule, trial).await?;
+        }
+        Ok(())
+    }
+
+    async fn replay(&mut self, mut baseline: Baseline, text: &str) -> Result<()> {
+        let schedule: BinarySchedule = text.parse().map_err(Problem::new)?;
+        if schedule.event.oracle(schedule.phase) == Oracle::Release && !self.releases(&mut baseline).await? {
+            return Ok(());
+        }
+        self.settled = false;
+        let Some(trial) = self.trial(&mut baseline, &schedule).await? else {
+            let problem = Problem::new(format!("`{text}` has no effect: its request or object does not exist"));
+            return Err(problem.help("the operator no longer sends this request; explore without `--replay`").into());
+        };
+        // Findings of the undisturbed runs are not asked for.
+        self.report.findings.clear();
+        self.count(&schedule);
+        self.judge(&schedule, trial);
+        Ok(())
+    }
+
+    /// Adds the finding of a run if a second run has it too: a difference that depends on chance or on an earlier run is
+    /// not a finding.
+    async fn confirm(&mut self, baseline: &mut Baseline, schedule: &BinarySchedule, trial: Trial) -> Result<()> {
+        self.count(schedule);
+        if trial.difference.is_empty() && trial.forbidden.is_empty() {
+            return Ok(());
+        }
+        let finding = self.finding(schedule.event.oracle(schedule.phase), schedule, &trial);
+        if self.report.same(&finding).is_some() {
+            self.judge(schedule, trial);
+            return Ok(());
+        }
+        self.settled = false;
+        match self.trial(baseline, schedule).await? {
+            Some(again) if !again.difference.is_empty() || !again.forbidden.is_empty() => {
+                (self.say)(&format!("found: {schedule}"));
+                self.judge(schedule, again);
             }
-            let finding = self.finding(schedule.oracle(), &schedule, &trial);
-            if self.report.same(&finding).is_some() {
-                self.judge(&schedule, trial);
-                continue;
-            }
-            // A difference that depends on chance or on an earlier run is not a finding.
-            self.settled = false;
-            match self.trial(&mut baseline, &schedule).await? {
-                Some(again) if !again.difference.is_empty() || !again.forbidden.is_empty() => {
-                    (self.say)(&format!("found: {schedule}"));
-                    self.judge(&schedule, again);
-                }
-                _ => self.report.unconfirmed.push(schedule.to_string()),
-            }
+            _ => self.report.unconfirmed.push(schedule.to_string()),
         }
         Ok(())
     }
@@ -186,7 +215,7 @@ impl BinaryExplorer<'_> {
     /// can be judged.
     async fn baseline(&mut self) -> Result<Option<Baseline>> {
         (self.say)("undisturbed runs");
-        let create = Schedule::undisturbed(Phase::Create);
+        let create = BinarySchedule::undisturbed(Phase::Create);
         self.world.reset().await?;
         self.world.start().await?;
         let idle = match self.world.settle(None).await? {
@@ -202,27 +231,21 @@ impl BinaryExplorer<'_> {
         let Some((first, requests)) = self.undisturbed_create().await? else { return Ok(None) };
         self.report.idle = !exploration::has_written(&before, &self.world.objects().await?);
 
-        let keep = Schedule::undisturbed(Phase::Keep);
+        let keep = BinarySchedule::undisturbed(Phase::Keep);
         self.world.stop().await;
         self.world.start().await?;
         self.world.proxy.arm(&Event::Nothing);
-        let difference = match self.world.settle(Some(&first)).await? {
-            End::Settled(state) => first.diff(&state),
-            End::Restless(reason) => vec![reason],
-        };
-        let trial = self.ended(difference);
+        let end = self.world.settle(Some(&first)).await?;
+        let trial = self.ended(end.difference(&first));
         self.count(&keep);
         self.judge(&keep, trial);
 
-        let delete = Schedule::undisturbed(Phase::Delete);
+        let delete = BinarySchedule::undisturbed(Phase::Delete);
         self.world.proxy.arm(&Event::Nothing);
         self.world.proxy.delete_samples().await?;
-        let difference = match self.world.settle(Some(&idle)).await? {
-            End::Settled(state) => idle.diff(&state),
-            End::Restless(reason) => vec![reason],
-        };
+        let end = self.world.settle(Some(&idle)).await?;
         let deletion = self.world.proxy.state().log.clone();
-        let trial = self.ended(difference);
+        let trial = self.ended(end.difference(&idle));
         self.count(&delete);
         self.judge(&delete, trial);
 
@@ -236,12 +259,13 @@ impl BinaryExplorer<'_> {
         self.world.generated = first.differing(&second);
         let mut objects = self.world.objects().await?;
         let kept = ClusterState::new(objects.clone(), &self.world.generated);
+        let idle = idle.without_values(&self.world.generated);
         self.settled = true;
         let samples: Vec<_> = self.world.samples.iter().map(world::PlacedSample::key).collect();
         objects.retain(|key, _| !samples.contains(key));
         let flags = |log: Vec<CountedRequest>| log.into_iter().map(|request| request.write).collect();
         let requests = Requests { create: flags(again), delete: flags(deletion) };
-        Ok(Some(Baseline { owned: objects, kept, idle, requests, fresh: BTreeMap::new() }))
+        Ok(Some(Baseline { owned: objects, kept, idle, requests, fresh: BTreeMap::new(), releases: None }))
     }
 
     /// Creates the samples. Returns the end and the requests; none if the state does not settle.
@@ -249,7 +273,7 @@ impl BinaryExplorer<'_> {
         self.world.proxy.arm(&Event::Nothing);
         self.world.create_samples().await?;
         let end = self.world.settle(None).await?;
-        let create = Schedule::undisturbed(Phase::Create);
+        let create = BinarySchedule::undisturbed(Phase::Create);
         self.count(&create);
         let requests = self.world.proxy.state().log.clone();
         match end {
@@ -266,96 +290,6 @@ impl BinaryExplorer<'_> {
         }
     }
 
-    /// Runs a schedule, and compares its end. Returns none if the schedule has no effect: its request is not sent, or
-    /// another client's change is refused or changes nothing.
-    async fn trial(&mut self, baseline: &mut Baseline, schedule: &Schedule) -> Result<Option<Trial>> {
-        if schedule.phase == Phase::Create || !self.settled {
-            self.settled = false;
-            self.world.reset().await?;
-            self.world.start().await?;
-        }
-        if schedule.phase != Phase::Create && !self.settled {
-            self.world.proxy.arm(&Event::Nothing);
-            self.world.create_samples().await?;
-            self.world.settle(Some(&baseline.kept)).await?;
-        }
-        self.settled = false;
-        self.world.proxy.arm(&schedule.event);
-        match (&schedule.event, schedule.phase) {
-            (Event::Drift(drift, key), _) => {
-                if !self.world.drift(drift, key).await? {
-                    self.settled = true;
-                    return Ok(None);
-                }
-            }
-            (Event::History(patches), _) => {
-                for (at, patch) in patches.iter().enumerate() {
-                    if at > 0 {
-                        self.world.settle(None).await?;
-                    }
-                    if !self.world.patch(patch).await? {
-                        self.settled = at == 0;
-                        return Ok(None);
-                    }
-                }
-            }
-            (_, Phase::Create) => self.world.create_samples().await?,
-            (_, Phase::Delete) => self.world.proxy.delete_samples().await?,
-            (_, Phase::Keep) => {
-                self.world.stop().await;
-                self.world.start().await?;
-            }
-        }
-        let expected = match &schedule.event {
-            Event::History(_) => None,
-            _ if schedule.removes() => Some(&baseline.idle),
-            _ => Some(&baseline.kept),
-        };
-        let end = self.world.settle(expected).await?;
-        if !self.world.proxy.state().disturbed {
-            return Ok(None);
-        }
-        let expected = expected.cloned();
-        let mut trial = self.ended(Vec::new());
-        match (end, expected) {
-            (End::Restless(reason), _) => trial.difference = vec![reason],
-            (End::Settled(state), Some(expected)) => {
-                trial.difference = expected.diff(&state);
-                self.settled = trial.difference.is_empty() && !schedule.removes();
-            }
-            (End::Settled(state), None) => {
-                let expected = self.fresh(baseline).await?;
-                trial.difference = match &expected {
-                    Ok(expected) => expected.diff(&state),
-                    Err(reason) => vec![format!("a new object with this spec: {reason}")],
-                };
-                self.settled = state == baseline.kept && trial.difference.is_empty();
-            }
-        }
-        Ok(Some(trial))
-    }
-
-    /// The end of a new object with the spec of the first sample in the cluster.
-    async fn fresh(&mut self, baseline: &mut Baseline) -> Result<Result<ClusterState, String>> {
-        let spec = self.world.spec().await?;
-        if self.world.samples.first().is_some_and(|sample| sample.object["spec"] == spec) {
-            return Ok(Ok(baseline.kept.clone()));
-        }
-        if let Some(end) = baseline.fresh.get(&spec.to_string()) {
-            return Ok(end.clone());
-        }
-        self.world.reset().await?;
-        self.world.start().await?;
-        self.world.proxy.arm(&Event::Nothing);
-        self.world.create_with(&spec).await?;
-        let end = match self.world.settle(None).await? {
-            End::Settled(state) => Ok(state),
-            End::Restless(reason) => Err(reason),
-        };
-        baseline.fresh.insert(spec.to_string(), end.clone());
-        Ok(end)
-    }
-
     /// The end of the run, with the requests and the output of the operator.
     fn ended(&self, difference: Vec<String>) -> Trial {
         let state = self.world.proxy.state();
@@ -365,14 +299,14 @@ impl BinaryExplorer<'_> {
         Trial { difference, writes, forbidden, log: self.world.log() }
     }
 
-    fn count(&mut self, schedule: &Schedule) {
-        *self.report.trials.entry(schedule.oracle()).or_default() += 1;
+    fn count(&mut self, schedule: &BinarySchedule) {
+        *self.report.trials.entry(schedule.event.oracle(schedule.phase)).or_default() += 1;
     }
 
     /// Adds the findings of a run. A forbidden request explains all other differences.
-    fn judge(&mut self, schedule: &Schedule, mut trial: Trial) {
+    fn judge(&mut self, schedule: &BinarySchedule, mut trial: Trial) {
         let oracle = if trial.forbidden.is_empty() {
-            schedule.oracle()
+            schedule.event.oracle(schedule.phase)
         } else {
             trial.difference = std::mem::take(&mut trial.forbidden);
             Oracle::Permission
@@ -384,14 +318,23 @@ impl BinaryExplorer<'_> {
         }
     }
 
-    fn finding(&self, oracle: Oracle, schedule: &Schedule, trial: &Trial) -> ExploreFinding {
+    fn finding(&self, oracle: Oracle, schedule: &BinarySchedule, trial: &Trial) -> ExploreFinding {
         let (difference, writes) = (trial.difference.clone(), trial.writes.clone());
         let finding = Finding { oracle, schedule: schedule.to_string(), difference, writes, repeats: 0 };
         let replay = report::replay(self.options, &finding.schedule);
-        let hint = (oracle == Oracle::Faults).then(|| {
-            let seconds = self.world.patience().as_secs_f64();
-            format!("The operator had {seconds:.1} s to try again. If it waits longer, choose a longer `--settle`.")
-        });
+        let hint = match schedule.event {
+            _ if oracle == Oracle::Faults => {
+                let seconds = self.world.patience().as_secs_f64();
+                Some(format!(
+                    "The operator had {seconds:.1} s to try again. If it waits longer, choose a longer `--settle`."
+                ))
+            }
+            BinaryEvent::RollBack => {
+                let hint = "The previous release does not know new objects and fields. Decide if they may stay.";
+                Some(hint.to_owned())
+            }
+            _ => None,
+        };
         ExploreFinding { finding, hint, log: trial.log.clone(), replay }
     }
 }

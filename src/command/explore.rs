@@ -11,6 +11,7 @@ pub(super) fn run(args: ExploreArgs, term: &mut Term) -> Result<Outcome> {
     let format = args.output;
     let options = ExploreOptions {
         command: args.command,
+        previous: args.previous,
         crds: args.crds,
         samples: args.samples,
         role: args.role,

@@ -5,7 +5,9 @@ use explorer::exploration::{Event, Phase, Requests, Schedule, changes, drifts, i
 use serde_json::Value;
 
 use super::api::ClusterObjects;
+use super::event::BinarySchedule;
 use super::history;
+use super::release::ReleaseRuns;
 
 /// The undisturbed runs, from which schedules are made.
 pub(super) struct Undisturbed<'a> {
@@ -14,25 +16,29 @@ pub(super) struct Undisturbed<'a> {
     pub(super) owned: &'a ClusterObjects,
     /// The schema and the value of the first sample's spec.
     pub(super) spec: (&'a Value, &'a Value),
+    pub(super) releases: Option<&'a ReleaseRuns>,
 }
 
 /// All schedules: in turn one of each oracle.
-pub(super) fn schedules(oracles: &[Oracle], runs: &Undisturbed<'_>) -> Vec<Schedule> {
+pub(super) fn schedules(oracles: &[Oracle], runs: &Undisturbed<'_>) -> Vec<BinarySchedule> {
     in_turn(oracles.iter().map(|oracle| schedules_of(*oracle, runs)).collect())
 }
 
-fn schedules_of(oracle: Oracle, runs: &Undisturbed<'_>) -> Vec<Schedule> {
-    let events: Vec<Event> = match oracle {
-        Oracle::Crash => return runs.requests.crashes(),
-        Oracle::Deletion => return runs.requests.deletions(),
-        Oracle::Faults => return runs.requests.faults(),
-        Oracle::Drift => drifts(runs.owned).into_iter().map(|(drift, key)| Event::Drift(drift, key)).collect(),
+fn schedules_of(oracle: Oracle, runs: &Undisturbed<'_>) -> Vec<BinarySchedule> {
+    let keep = |event| Schedule { phase: Phase::Keep, event };
+    let schedules: Vec<Schedule> = match oracle {
+        Oracle::Crash => runs.requests.crashes(),
+        Oracle::Deletion => runs.requests.deletions(),
+        Oracle::Faults => runs.requests.faults(),
+        Oracle::Release => return runs.releases.map(ReleaseRuns::schedules).unwrap_or_default(),
+        Oracle::Drift => drifts(runs.owned).into_iter().map(|(drift, key)| keep(Event::Drift(drift, key))).collect(),
         Oracle::History => {
             let (schema, spec) = runs.spec;
-            history::sequences(&changes(schema, spec), spec).into_iter().map(Event::History).collect()
+            let histories = history::sequences(&changes(schema, spec), spec).into_iter();
+            histories.map(|patches| keep(Event::History(patches))).collect()
         }
         // The others judge all runs.
         _ => Vec::new(),
     };
-    events.into_iter().map(|event| Schedule { phase: Phase::Keep, event }).collect()
+    schedules.into_iter().map(|Schedule { phase, event }| Schedule { phase, event: event.into() }).collect()
 }

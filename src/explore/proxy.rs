@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use super::api::ApiClient;
 use super::process::Process;
 use super::request::{OperatorRequest, ResourcePath};
+use super::world::Release;
 
 /// The user that the operator is with a role.
 pub(super) const USER: &str = "operator";
@@ -35,6 +36,10 @@ pub(super) struct CountedRequest {
 /// The proxy's part of a run.
 pub(super) struct RunState {
     event: Event,
+    /// The number of the write to hold.
+    hold: Option<usize>,
+    /// The write, with its line for the log.
+    held: Option<(Request<Full<Bytes>>, String)>,
     /// True once the disturbance has happened.
     pub(super) disturbed: bool,
     pub(super) log: Vec<CountedRequest>,
@@ -55,6 +60,8 @@ pub(super) struct RunState {
     /// Connections of earlier processes have a smaller number.
     epoch: u64,
     process: Option<Arc<Mutex<Process>>>,
+    /// The release of the process.
+    release: Release,
 }
 
 /// The state of the proxy.
@@ -70,8 +77,12 @@ pub(super) struct Proxy {
 enum Treatment {
     Pass,
     Fault(Fault),
-    Die { after: bool },
+    Die {
+        after: bool,
+    },
     DeleteSamples,
+    /// The process dies, and [`Proxy::send_held`] sends the write.
+    Hold,
 }
 
 impl Proxy {
@@ -86,6 +97,8 @@ impl Proxy {
         let now = Instant::now();
         let state = Mutex::new(RunState {
             event: Event::Nothing,
+            hold: None,
+            held: None,
             disturbed: false,
             log: Vec::new(),
             writes: 0,
@@ -98,6 +111,7 @@ impl Proxy {
             namespaces: BTreeSet::new(),
             epoch: 0,
             process: None,
+            release: Release::Explored,
         });
         let proxy = Arc::new(Self { api, samples, impersonates, state });
         let served = Arc::clone(&proxy);
@@ -124,16 +138,37 @@ impl Proxy {
         let mut state = self.state();
         state.disturbed = !matches!(event, Event::Die { .. } | Event::Delete { .. } | Event::Fault { .. });
         state.event = event.clone();
+        (state.hold, state.held) = (None, None);
         (state.log, state.writes, state.forbidden) = (Vec::new(), 0, BTreeSet::new());
         state.touch();
     }
 
+    /// Holds a write from now on, and kills its process.
+    pub(super) fn hold(&self, write: usize) {
+        self.arm(&Event::Nothing);
+        let mut state = self.state();
+        (state.hold, state.disturbed) = (Some(write), false);
+    }
+
+    /// Sends the write that is held, as a network does after the end of its client.
+    pub(super) async fn send_held(&self) -> Result<()> {
+        let Some((request, line)) = self.state().held.take() else { return Ok(()) };
+        let answer = self.api.forward(request).await?;
+        let line = format!("{line}, late: {}", answer.status().as_u16());
+        answer.into_body().collect().await?;
+        let mut state = self.state();
+        state.log.push(CountedRequest { line, write: true });
+        state.last_write = Instant::now();
+        state.touch();
+        Ok(())
+    }
+
     /// Serves a new process, and no earlier one.
-    pub(super) fn set_process(&self, process: Option<Arc<Mutex<Process>>>) {
+    pub(super) fn set_process(&self, process: Option<Arc<Mutex<Process>>>, release: Release) {
         let mut state = self.state();
         state.epoch += 1;
         state.watched.clear();
-        state.process = process;
+        (state.process, state.release) = (process, release);
         state.touch();
     }
 
@@ -148,16 +183,18 @@ impl Proxy {
     /// An error closes the connection.
     async fn serve(self: Arc<Self>, request: Request<Incoming>, epoch: u64) -> Result<Answer> {
         let parsed = OperatorRequest::parse(request.method(), request.uri());
-        let treatment = {
+        let (treatment, impersonates) = {
             let mut state = self.state();
             if state.epoch != epoch {
                 return Err(anyhow!("the process has ended"));
             }
-            parsed.as_ref().map_or(Treatment::Pass, |parsed| state.treat(parsed))
+            let treatment = parsed.as_ref().map_or(Treatment::Pass, |parsed| state.treat(parsed));
+            // The role is that of the explored release.
+            (treatment, self.impersonates && state.release == Release::Explored)
         };
         let (parts, body) = request.into_parts();
         let mut request = Request::from_parts(parts, Full::new(body.collect().await?.to_bytes()));
-        if self.impersonates {
+        if impersonates {
             request.headers_mut().insert("impersonate-user", HeaderValue::from_static(USER));
         }
         let watch = parsed.as_ref().is_some_and(OperatorRequest::is_watch);
@@ -168,6 +205,12 @@ impl Proxy {
             Treatment::Fault(Fault::Code(code)) => return Ok(refusal(code)),
             Treatment::Fault(Fault::DropBefore) => return Err(anyhow!("dropped")),
             Treatment::Die { after: false } => {
+                self.kill();
+                return Err(anyhow!("killed"));
+            }
+            Treatment::Hold => {
+                let line = parsed.map(|parsed| self.state().line(&parsed));
+                self.state().held = line.map(|line| (request, line));
                 self.kill();
                 return Err(anyhow!("killed"));
             }
@@ -226,9 +269,20 @@ impl Proxy {
 }
 
 impl RunState {
+    /// Returns true if a write is held.
+    pub(super) fn holds(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// Restarts the quiet time.
     pub(super) fn touch(&mut self) {
         self.last = Instant::now();
+    }
+
+    /// The line of a request in the log.
+    fn line(&self, request: &OperatorRequest) -> String {
+        let release = if self.release == Release::Previous { " (previous release)" } else { "" };
+        format!("{}{release}", request.line())
     }
 
     /// Counts a request.
@@ -250,11 +304,15 @@ impl RunState {
         }
         self.touch();
         let write = request.is_write();
-        self.log.push(CountedRequest { line: request.line(), write });
         if write {
             self.writes += 1;
             self.last_write = Instant::now();
+            if self.hold == Some(self.writes) {
+                (self.hold, self.disturbed) = (None, true);
+                return Treatment::Hold;
+            }
         }
+        self.log.push(CountedRequest { line: self.line(request), write });
         if self.disturbed {
             return Treatment::Pass;
         }

@@ -10,7 +10,7 @@ use super::api::ApiClient;
 use super::cluster::ExploredCluster;
 use super::proxy::{Proxy, USER};
 use super::request::{ResourcePath, version_path};
-use super::world::{PlacedSample, World};
+use super::world::{PlacedSample, Release, World};
 use super::{ClusterChoice, Exploration, Method};
 use crate::diagnostic::Problem;
 
@@ -62,7 +62,9 @@ pub(super) async fn prepare(options: &Exploration, say: &mut dyn FnMut(&str)) ->
     let (proxy, address) = Proxy::start(api.clone(), paths, !options.roles.is_empty()).await?;
     let kubeconfig = cluster.kubeconfig_of(address)?;
     let keeper = std::sync::Arc::clone(&cluster.keeper);
-    let mut world = World::new(api, proxy, keeper, kubeconfig, options.command.clone(), options.settle, samples);
+    let previous = options.previous.iter().map(|command| (Release::Previous, command.clone()));
+    let commands = previous.chain([(Release::Explored, options.command.clone())]).collect();
+    let mut world = World::new(api, proxy, keeper, kubeconfig, commands, options.settle, samples);
     for resource in resources(&world.api).await? {
         // A resource may be without lists.
         let _ = world.remember(&resource).await;

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use explorer::exploration::{self, AUTHOR, ClusterState, ComparedField, ObjectKey};
 use hyper::Method;
 use serde_json::{Value, json};
@@ -20,13 +19,12 @@ use super::request::ResourcePath;
 use crate::diagnostic::Problem;
 
 mod changes;
+mod processes;
 
 /// The time between two looks at a run.
 const TICK: Duration = Duration::from_millis(20);
 /// The time after a write before the garbage collector works.
 const COLLECT: Duration = Duration::from_millis(80);
-/// The time in which a process must send its first request.
-const FIRST: Duration = Duration::from_mins(1);
 /// Starts of a process that ends by itself.
 const RESTARTS: usize = 5;
 /// Lines of the operator's log in a finding.
@@ -60,11 +58,28 @@ pub(super) enum End {
     Restless(String),
 }
 
+impl End {
+    pub(super) fn difference(&self, expected: &ClusterState) -> Vec<String> {
+        match self {
+            Self::Settled(state) => expected.diff(state),
+            Self::Restless(reason) => vec![reason.clone()],
+        }
+    }
+}
+
+/// A release of the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Release {
+    Explored,
+    Previous,
+}
+
 pub(super) struct World {
     pub(super) api: ApiClient,
     pub(super) proxy: Arc<Proxy>,
     keeper: Arc<Keeper>,
-    pub(super) command: Vec<OsString>,
+    /// The programs and their arguments.
+    commands: BTreeMap<Release, Vec<OsString>>,
     kubeconfig: PathBuf,
     pub(super) settle: Duration,
     pub(super) samples: Vec<PlacedSample>,
@@ -75,8 +90,10 @@ pub(super) struct World {
     /// Objects that were there before the exploration.
     before: BTreeSet<ObjectKey>,
     process: Option<Arc<Mutex<Process>>>,
+    /// The release of the process.
+    release: Release,
     /// Resources with a watch in a process that waits for work.
-    watched: BTreeSet<String>,
+    watched: BTreeMap<Release, BTreeSet<String>>,
     /// Fields that differ between two undisturbed runs.
     pub(super) generated: BTreeSet<ComparedField>,
     /// Times at which processes of this run ended by themselves.
@@ -89,7 +106,7 @@ impl World {
         proxy: Arc<Proxy>,
         keeper: Arc<Keeper>,
         kubeconfig: PathBuf,
-        command: Vec<OsString>,
+        commands: BTreeMap<Release, Vec<OsString>>,
         settle: Duration,
         samples: Vec<PlacedSample>,
     ) -> Self {
@@ -97,7 +114,7 @@ impl World {
             api,
             proxy,
             keeper,
-            command,
+            commands,
             kubeconfig,
             settle,
             samples,
@@ -105,7 +122,8 @@ impl World {
             kinds: BTreeSet::new(),
             before: BTreeSet::new(),
             process: None,
-            watched: BTreeSet::new(),
+            release: Release::Explored,
+            watched: BTreeMap::new(),
             generated: BTreeSet::new(),
             endings: 0,
         }
@@ -150,84 +168,6 @@ impl World {
 
     pub(super) async fn state(&mut self) -> Result<ClusterState> {
         Ok(ClusterState::new(self.objects().await?, &self.generated))
-    }
-
-    /// Starts a process of the operator.
-    fn spawn(&mut self) -> Result<()> {
-        let (program, args) = self.command.split_first().ok_or_else(|| anyhow!("no command"))?;
-        let mut command = Command::new(program);
-        command.args(args).env("KUBECONFIG", &self.kubeconfig).env_remove("KUBERNETES_SERVICE_HOST");
-        if std::env::var_os("ENABLE_WEBHOOKS").is_none() {
-            // Projects of kubebuilder read it: webhooks need certificates and a Service.
-            command.env("ENABLE_WEBHOOKS", "false");
-        }
-        // Findings have lines of its output: <https://no-color.org>.
-        command.env("NO_COLOR", "1");
-        let process = Process::start(command, &self.keeper)?;
-        let process = Arc::new(Mutex::new(process));
-        self.proxy.set_process(Some(Arc::clone(&process)));
-        self.process = Some(process);
-        Ok(())
-    }
-
-    /// Starts a process, and waits until it watches.
-    pub(super) async fn start(&mut self) -> Result<()> {
-        self.spawn()?;
-        let started = Instant::now();
-        loop {
-            sleep(TICK).await;
-            if let Some(error) = self.early_end() {
-                return Err(error);
-            }
-            let state = self.proxy.state();
-            let waits = state.pending == 0 && !state.watched.is_empty();
-            let quiet = state.last.elapsed();
-            let all = !self.watched.is_empty() && self.watched.is_subset(&state.watched);
-            if waits && ((all && quiet > 5 * TICK) || quiet > self.settle) {
-                return Ok(());
-            }
-            if started.elapsed() > FIRST {
-                let problem = Problem::new(format!(
-                    "`{}` does not watch the API server after {} s",
-                    self.shown_program(),
-                    FIRST.as_secs()
-                ));
-                return Err(problem
-                    .help("the operator must read KUBECONFIG; pass `--leader-elect=false` to it")
-                    .into());
-            }
-        }
-    }
-
-    /// The error about a process that ends at its start.
-    fn early_end(&self) -> Option<anyhow::Error> {
-        let process = self.process.as_ref()?;
-        let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
-        let status = process.ended()?;
-        std::thread::sleep(TICK);
-        let output = process.last_lines(20).join("\n");
-        let problem = Problem::new(format!("`{}` ended at its start, {status}:\n{output}", self.shown_program()));
-        Some(problem.help("run it with the KUBECONFIG of a cluster with the CRDs, and mend its start").into())
-    }
-
-    fn shown_program(&self) -> String {
-        self.command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default()
-    }
-
-    /// Remembers the watches of a process that waits for work.
-    pub(super) fn learn_watches(&mut self) {
-        self.watched = self.proxy.state().watched.clone();
-    }
-
-    /// Kills the process, and waits for the end of its requests.
-    pub(super) async fn stop(&mut self) {
-        self.proxy.set_process(None);
-        if let Some(process) = self.process.take() {
-            process.lock().unwrap_or_else(PoisonError::into_inner).kill();
-        }
-        while self.proxy.state().pending > 0 {
-            sleep(TICK).await;
-        }
     }
 
     /// Kills the process, and deletes all objects of earlier runs.

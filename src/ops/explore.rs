@@ -22,6 +22,8 @@ const ROLE: &str = "config/rbac/role.yaml";
 pub(crate) struct ExploreOptions {
     /// The operator's program and its arguments.
     pub(crate) command: Vec<OsString>,
+    /// The program of the previous release. It gets the same arguments.
+    pub(crate) previous: Option<PathBuf>,
     /// Folders or files with CRDs; none for the project's.
     pub(crate) crds: Vec<PathBuf>,
     /// Files with samples; none for the project's.
@@ -47,14 +49,17 @@ pub(crate) fn run(options: &ExploreOptions, say: &mut dyn FnMut(&str)) -> Result
 
 /// Reads the inputs. Each missing one is wrong usage.
 fn prepare(options: &ExploreOptions) -> Result<Exploration> {
-    find_program(options.command.first())?;
+    let help = "build the operator, and pass it behind `--`: `memcached-sdk explore -- ./bin/manager`";
+    find_program(options.command.first(), help)?;
     let fallback = std::env::var("EXPLORE").ok().filter(|text| !text.is_empty());
     let budget = duration("--budget", options.budget.as_deref().or(fallback.as_deref()).unwrap_or("60s"))?;
     let settle = duration("--settle", options.settle.as_deref().unwrap_or("2s"))?;
+    let mut wanted = options.only;
     if let Some(text) = &options.replay {
         let help = "pass the line below `Schedule` of a finding, such as `create: die before write 3`";
-        explore::check_schedule(text).map_err(|message| UsageError(Problem::new(message).help(help)))?;
+        wanted = Some(explore::oracle_of(text).map_err(|message| UsageError(Problem::new(message).help(help)))?);
     }
+    let previous = previous(options, wanted)?;
     let crds = crds(&options.crds)?;
     let samples = samples(&options.samples)?;
     let roles = roles(options)?;
@@ -69,7 +74,7 @@ fn prepare(options: &ExploreOptions) -> Result<Exploration> {
     };
     let command = options.command.clone();
     let (only, replay, flags) = (options.only, options.replay.clone(), flags(options));
-    Ok(Exploration { cluster, crds, samples, roles, command, budget, settle, only, replay, flags })
+    Ok(Exploration { cluster, crds, samples, roles, command, previous, budget, settle, only, replay, flags })
 }
 
 /// The flags that a replay needs too.
@@ -81,6 +86,7 @@ fn flags(options: &ExploreOptions) -> Vec<String> {
     options.samples.iter().for_each(|path| add("--sample", shown(path)));
     options.role.iter().for_each(|path| add("--role", shown(path)));
     options.kubeconfig.iter().for_each(|path| add("--kubeconfig", shown(path)));
+    options.previous.iter().for_each(|path| add("--previous", shown(path)));
     options.settle.iter().for_each(|settle| add("--settle", settle.clone()));
     if options.no_role {
         flags.push("--no-role".to_owned());
@@ -88,9 +94,22 @@ fn flags(options: &ExploreOptions) -> Vec<String> {
     flags
 }
 
+/// The command of the previous release: its program with the arguments of the explored one.
+fn previous(options: &ExploreOptions, wanted: Option<Oracle>) -> Result<Option<Vec<OsString>>, UsageError> {
+    let help = "build the previous release, and pass its program: `--previous ../previous/bin/manager`";
+    let Some(program) = options.previous.as_ref().map(|program| program.clone().into_os_string()) else {
+        return if wanted == Some(Oracle::Release) {
+            Err(UsageError(Problem::new("the oracle `release` needs the previous release").help(help)))
+        } else {
+            Ok(None)
+        };
+    };
+    find_program(Some(&program), help)?;
+    Ok(Some([program].into_iter().chain(options.command.iter().skip(1).cloned()).collect()))
+}
+
 /// A program with a path must exist. Others are looked for in PATH when they start.
-fn find_program(program: Option<&OsString>) -> Result<(), UsageError> {
-    let help = "build the operator, and pass it behind `--`: `memcached-sdk explore -- ./bin/manager`";
+fn find_program(program: Option<&OsString>, help: &str) -> Result<(), UsageError> {
     let Some(program) = program.map(Path::new) else {
         return Err(UsageError(Problem::new("the operator's program is missing").help(help)));
     };

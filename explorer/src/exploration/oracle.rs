@@ -30,7 +30,7 @@ pub enum Oracle {
     Invariant,
     /// Webhooks and conversions agree with the operator, with deletions and with each other.
     Webhooks,
-    /// The end is the same for the objects of an earlier release, which [`crate::Explorer::release`] adds.
+    /// The end is the same for the objects of another release.
     Release,
     /// The status of the samples follows the conventions of `observedGeneration` and of conditions.
     Status,
@@ -72,7 +72,7 @@ impl Oracle {
             Self::Permission => "a request is forbidden",
             Self::Invariant => "an invariant does not hold",
             Self::Webhooks => "a webhook or a conversion is wrong",
-            Self::Release => "an upgrade leaves another state than a new object",
+            Self::Release => "a change of the release leaves another state than a new object",
             Self::Status => "the status does not follow the conventions",
         }
     }

@@ -94,24 +94,17 @@ impl Event {
             Self::History(_) => Oracle::History,
         }
     }
+
+    /// Returns true if a run with the event ends without samples.
+    pub fn removes(&self, phase: Phase) -> bool {
+        phase == Phase::Delete || matches!(self, Self::Delete { .. })
+    }
 }
 
 impl<E: From<Event>> Schedule<E> {
     /// The schedule without a disturbance.
     pub fn undisturbed(phase: Phase) -> Self {
         Self { phase, event: Event::Nothing.into() }
-    }
-}
-
-impl Schedule {
-    /// The oracle that judges the run.
-    pub fn oracle(&self) -> Oracle {
-        self.event.oracle(self.phase)
-    }
-
-    /// Returns true if the run ends without samples.
-    pub fn removes(&self) -> bool {
-        self.phase == Phase::Delete || matches!(self.event, Event::Delete { .. })
     }
 }
 

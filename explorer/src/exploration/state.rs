@@ -50,15 +50,23 @@ impl ClusterState {
             if let Some(name) = names.get(&key.2) {
                 key.2.clone_from(name);
             }
-            let place = place(&key);
-            for (_, pointer) in generated.iter().filter(|(of, _)| *of == key.0 || *of == place) {
+            (place(&key), object)
+        });
+        Self(states.collect()).without_values(generated)
+    }
+
+    /// The state without the values of the fields in `generated`.
+    #[must_use]
+    pub fn without_values(mut self, generated: &BTreeSet<ComparedField>) -> Self {
+        for (place, object) in &mut self.0 {
+            let resource = place.split(' ').next();
+            for (_, pointer) in generated.iter().filter(|(of, _)| of == place || Some(of.as_str()) == resource) {
                 if let Some(value) = object.pointer_mut(pointer) {
                     *value = "a generated value".into();
                 }
             }
-            (place, object)
-        });
-        Self(states.collect())
+        }
+        self
     }
 
     /// The objects that `other` has too.

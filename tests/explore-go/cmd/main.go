@@ -1,4 +1,4 @@
-// The manager of shelves. BUG plants a bug, so that an exploration must find it.
+// The manager of shelves. BUG plants a bug, so that an exploration must find it. RELEASE chooses an earlier release.
 package main
 
 import (
@@ -36,7 +36,9 @@ func main() {
 		setupLog.Error(err, "unable to start manager")
 		os.Exit(1)
 	}
-	reconciler := &controller.ShelfReconciler{Client: mgr.GetClient(), Scheme: mgr.GetScheme(), Bug: os.Getenv("BUG")}
+	reconciler := &controller.ShelfReconciler{
+		Client: mgr.GetClient(), Scheme: mgr.GetScheme(), Bug: os.Getenv("BUG"), Release: os.Getenv("RELEASE"),
+	}
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		setupLog.Error(err, "unable to create controller")
 		os.Exit(1)

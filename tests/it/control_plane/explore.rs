@@ -19,6 +19,18 @@ const BUGS: [(&str, &str, &str, &str); 6] = [
     ("history", "history", "keep: patch [{\"spec\":{\"topic\":null}}]", "/data/topic: \"history\""),
 ];
 
+/// Each planted bug of a change of the release with its schedule, and a line of the difference.
+const RELEASE_BUGS: [(&str, &str, &str); 5] = [
+    ("old-child", "keep: upgrade", "+ configmaps default/shelf-sample-list"),
+    ("mark-first", "keep: upgrade and die after write 2", "+ configmaps default/shelf-sample-list"),
+    ("old-finalizer", "keep: upgrade and delete", "+ shelves.library.example.com default/shelf-sample"),
+    ("migrate-once", "keep: take over at write 3", "+ configmaps default/shelf-sample-list"),
+    ("old-reader", "keep: roll back", "- configmaps default/shelf-sample-list"),
+];
+
+/// Earlier releases, with the only schedule that may have a finding without a bug.
+const RELEASES: [(&str, &str); 2] = [("1.1", ""), ("1.0", "keep: roll back")];
+
 fn explore(operator: &Path, bug: &str, flags: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_memcached-sdk"));
     command.args(["explore", "--settle", "700ms"]).args(flags).arg("--").arg(operator);
@@ -40,36 +52,91 @@ fn said(output: &Output) -> String {
 fn each_planted_bug_in_a_go_operator_is_found_by_its_oracle() {
     crate::timing::start();
     let operator = tool::tool(MODULE, "./cmd");
-    let bugs = Mutex::new(BUGS.iter());
-    let next = || bugs.lock().unwrap().next();
-    // Most of a run is waiting.
+    each(&BUGS, |(bug, oracle, schedule, difference)| {
+        let output = explore(&operator, bug, &["--budget", "15s", "--only", oracle, "--output", "json"]);
+        assert_eq!(output.status.code(), Some(1), "{bug}: {}", said(&output));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let finding = &report["findings"][0];
+        assert_eq!(finding["oracle"], *oracle, "{bug}: {report:#}");
+        assert!(finding["schedule"].as_str().unwrap().starts_with(schedule), "{bug}: {report:#}");
+        assert!(finding["difference"].to_string().contains(&difference.replace('"', "\\\"")), "{bug}: {report:#}");
+    });
+}
+
+#[test]
+fn each_planted_bug_of_a_change_of_the_release_is_found_by_its_schedule() {
+    let operator = tool::tool(MODULE, "./cmd");
+    let folder = tempfile::tempdir().unwrap();
+    let previous = earlier(folder.path(), &operator, "1.0").display().to_string();
+    each(&RELEASE_BUGS, |(bug, schedule, difference)| {
+        let output = explore(&operator, bug, &["--previous", &previous, "--replay", schedule]);
+        assert_eq!(output.status.code(), Some(1), "{bug}: {}", said(&output));
+        for part in [
+            format!(
+                "release: a change of the release leaves another state than a new object\n\nSchedule\n  {schedule}\n"
+            ),
+            format!("\n  {difference}\n"),
+            format!(" --previous {previous} --settle 700ms --replay '{schedule}' -- "),
+        ] {
+            assert!(said(&output).contains(&part), "{bug}: {part}: {}", said(&output));
+        }
+    });
+}
+
+/// The counter-check. The first release keeps the objects of later ones after a roll back.
+#[test]
+fn an_operator_without_a_bug_upgrades_from_each_release() {
+    let operator = tool::tool(MODULE, "./cmd");
+    let folder = tempfile::tempdir().unwrap();
+    each(&RELEASES, |(release, schedule)| {
+        let previous = earlier(folder.path(), &operator, release).display().to_string();
+        let flags = ["--previous", &previous, "--only", "release", "--budget", "20s", "--output", "json"];
+        let output = explore(&operator, "none", &flags);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(report["trials"]["release"].as_u64() > Some(1), "{release}: {}", said(&output));
+        for finding in report["findings"].as_array().unwrap() {
+            assert_eq!(finding["schedule"], *schedule, "{release}: {}", said(&output));
+        }
+    });
+}
+
+/// Writes the program of an earlier release.
+fn earlier(folder: &Path, operator: &Path, release: &str) -> PathBuf {
+    let script = folder.join(format!("operator-{release}"));
+    let text = format!("#!/bin/sh\nexec env BUG= RELEASE={release} '{}' \"$@\"\n", operator.display());
+    write_script(&script, &text);
+    script
+}
+
+fn write_script(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// Checks the cases, three at once: most of a run is waiting.
+fn each<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
+    let cases = Mutex::new(cases.iter());
+    let next = || cases.lock().unwrap().next();
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                while let Some((bug, oracle, schedule, difference)) = next() {
-                    let output = explore(&operator, bug, &["--budget", "15s", "--only", oracle, "--output", "json"]);
-                    assert_eq!(output.status.code(), Some(1), "{bug}: {}", said(&output));
-                    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-                    let finding = &report["findings"][0];
-                    assert_eq!(finding["oracle"], *oracle, "{bug}: {report:#}");
-                    assert!(finding["schedule"].as_str().unwrap().starts_with(schedule), "{bug}: {report:#}");
-                    assert!(
-                        finding["difference"].to_string().contains(&difference.replace('"', "\\\"")),
-                        "{bug}: {report:#}"
-                    );
+                while let Some(case) = next() {
+                    check(case);
                 }
             });
         }
     });
 }
 
-/// The counter-check of all oracles: the same operator without a bug, on the API server of a kubeconfig, with its role.
+/// The counter-check of all oracles: the same operator without a bug, on the API server of a kubeconfig, with its role. It is
+/// its own previous release.
 #[test]
 fn an_operator_without_a_bug_is_clean_and_a_schedule_replays() {
     let operator = tool::tool(MODULE, "./cmd");
     let plane = ControlPlane::start();
     let kubeconfig = plane.admin.kubeconfig().display().to_string();
-    let flags = ["--kubeconfig", &kubeconfig, "--budget", "20s", "--output", "json"];
+    let previous = operator.display().to_string();
+    let flags = ["--kubeconfig", &kubeconfig, "--previous", &previous, "--budget", "25s", "--output", "json"];
     let output = explore(&operator, "none", &flags);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     // A slow machine may warn that runs differ in the number of their requests.
@@ -108,8 +175,7 @@ fn a_request_that_the_role_forbids_is_a_finding() {
 fn an_operator_that_ends_at_its_start_is_an_error_with_its_output() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("operator");
-    std::fs::write(&script, "#!/bin/sh\necho no configuration\nexit 3\n").unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    write_script(&script, "#!/bin/sh\necho no configuration\nexit 3\n");
     let output = explore(&script, "none", &[]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     let expected = format!("error: `{}` ended at its start, exit status: 3:\nno configuration\n", script.display());

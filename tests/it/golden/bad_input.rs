@@ -347,6 +347,14 @@ fn an_exploration_without_its_inputs() {
         ("--crds crds -- ./manager", "error: `crds` has no CRD\nhelp: pass the folder with the CRDs"),
         ("--budget 1 -- ./manager", "error: `--budget 1` is not a valid duration\nhelp: pass a duration such as"),
         ("--replay die -- ./manager", "error: `die` is not a valid schedule\nhelp: pass the line below `Schedule`"),
+        (
+            "--previous old -- ./manager",
+            "error: `old` not found\nhelp: build the previous release, and pass its program",
+        ),
+        (
+            "--only release -- ./manager",
+            "error: the oracle `release` needs the previous release\nhelp: build the previous",
+        ),
     ] {
         let run = project.run(&format!("explore {arguments}"));
         if run.exit_code() != Some(2) || !run.err().contains(expected) || !run.out().is_empty() {

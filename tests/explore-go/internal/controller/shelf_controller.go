@@ -17,14 +17,14 @@ import (
 	libraryv1 "memcached-sdk/tests/explore-go/api/v1"
 )
 
-const finalizer = "library.example.com/entry"
-
 // ShelfReconciler keeps a catalog, which the shelf owns, and an entry, which its finalizer removes.
 type ShelfReconciler struct {
 	client.Client
 	Scheme *runtime.Scheme
 	// Bug is the name of a planted bug.
 	Bug string
+	// Release is the name of an earlier release; none for this one.
+	Release string
 }
 
 // +kubebuilder:rbac:groups=library.example.com,resources=shelves,verbs=get;list;watch;update;patch
@@ -55,10 +55,13 @@ func (r *ShelfReconciler) reconcile(ctx context.Context, shelf *libraryv1.Shelf)
 			return err
 		}
 	}
-	if controllerutil.AddFinalizer(shelf, finalizer) {
+	if r.setFinalizers(shelf) {
 		if err := r.Update(ctx, shelf); err != nil {
 			return err
 		}
+	}
+	if err := r.migrate(ctx, shelf); err != nil {
+		return err
 	}
 	if err := r.entry(ctx, shelf); err != nil {
 		return err
@@ -79,14 +82,13 @@ func (r *ShelfReconciler) reconcile(ctx context.Context, shelf *libraryv1.Shelf)
 }
 
 func (r *ShelfReconciler) finalize(ctx context.Context, shelf *libraryv1.Shelf) error {
-	if !controllerutil.ContainsFinalizer(shelf, finalizer) {
+	if !r.removeFinalizers(shelf) {
 		return nil
 	}
 	entry := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: shelf.Namespace, Name: shelf.Name + "-entry"}}
 	if err := client.IgnoreNotFound(r.Delete(ctx, entry)); err != nil {
 		return err
 	}
-	controllerutil.RemoveFinalizer(shelf, finalizer)
 	return r.Update(ctx, shelf)
 }
 
@@ -103,7 +105,7 @@ func (r *ShelfReconciler) entry(ctx context.Context, shelf *libraryv1.Shelf) err
 
 // catalog writes a ConfigMap that the shelf owns.
 func (r *ShelfReconciler) catalog(ctx context.Context, shelf *libraryv1.Shelf) error {
-	catalog := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: shelf.Namespace, Name: shelf.Name + "-catalog"}}
+	catalog := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: shelf.Namespace, Name: r.catalogName(shelf)}}
 	_, err := controllerutil.CreateOrUpdate(ctx, r.Client, catalog, func() error {
 		// BUG: a change of another client stays.
 		if r.Bug == "drift" && catalog.Data != nil {
@@ -112,7 +114,7 @@ func (r *ShelfReconciler) catalog(ctx context.Context, shelf *libraryv1.Shelf) e
 		if catalog.Data == nil || r.Bug != "history" {
 			catalog.Data = map[string]string{}
 		}
-		catalog.Data["books"] = strconv.Itoa(int(shelf.Spec.Books))
+		catalog.Data[r.booksKey()] = strconv.Itoa(int(shelf.Spec.Books))
 		// BUG: with `history`, a topic that is removed from the spec stays.
 		if shelf.Spec.Topic != "" {
 			catalog.Data["topic"] = shelf.Spec.Topic
