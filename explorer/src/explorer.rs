@@ -19,6 +19,7 @@ mod gate;
 mod history;
 mod neighbour;
 mod permission;
+mod pruning;
 mod release;
 mod render;
 mod report;

@@ -99,6 +99,8 @@ pub(super) struct Logged {
     pub(super) watch: Option<String>,
     /// True for a list from the caches of the API server.
     pub(super) cached: bool,
+    /// True for a write before which nothing has changed since the one before it.
+    pub(super) follows: bool,
 }
 
 /// The state of a run that its processes share.
@@ -129,6 +131,8 @@ pub(super) struct GateState {
     stale: Option<u64>,
     /// The revision of the start, and before each write.
     revisions: Vec<u64>,
+    /// The revision after the last write.
+    written: Option<u64>,
     wakers: Vec<Waker>,
 }
 
@@ -152,6 +156,7 @@ impl GateState {
             expired: Vec::new(),
             stale: None,
             revisions: vec![revision],
+            written: None,
             wakers: Vec::new(),
         }
     }
@@ -249,7 +254,8 @@ impl Gate {
         if is_watch && state.log.iter().any(|logged| logged.text == text) {
             return Some(self.pass(&mut state, request));
         }
-        state.log.push(Logged { text, write, watch: is_watch.then_some(resource), cached });
+        let follows = write && state.written == Some(self.server.revision());
+        state.log.push(Logged { text, write, watch: is_watch.then_some(resource), cached, follows });
         if write {
             state.writes += 1;
             state.revisions.push(self.server.revision());
@@ -318,6 +324,7 @@ impl Gate {
             _ => {}
         }
         if is_write(request) {
+            state.written = Some(self.server.revision());
             for (name, invariant) in self.always.iter() {
                 if let Err(reason) = invariant(&self.server) {
                     state.broken.push(format!("+ {name}: {reason}"));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::event::{MemoryEvent, MemorySchedule};
 use super::run::Outcome;
 use super::trial::Baseline;
-use super::{Explorer, history};
+use super::{Explorer, history, pruning};
 use crate::exploration::{Drift, Event, ObjectKey, Oracle, Phase, Requests, SpecSchema, changes, drifts, in_turn};
 
 impl Explorer {
@@ -33,7 +33,11 @@ impl Explorer {
                 let events = runs.flat_map(|(phase, writes)| writes.map(move |write| (phase, write)));
                 events.map(|(phase, write)| MemorySchedule { phase, event: MemoryEvent::Overlap { write } }).collect()
             }
-            Oracle::Crash => common(requests.crashes()),
+            Oracle::Crash => {
+                let mut crashes = requests.crashes();
+                crashes.retain(|crash| !pruning::repeats(crash, &baseline.create.log, &baseline.delete.log));
+                common(crashes)
+            }
             Oracle::Faults => common(requests.faults()),
             Oracle::Deletion => {
                 let mut all = keep([MemoryEvent::Recreate { unseen: false }]);

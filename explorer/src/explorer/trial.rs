@@ -9,6 +9,7 @@ use super::Explorer;
 use super::act::{create, drifting};
 use super::event::{MemoryEvent, MemorySchedule};
 use super::gate::{Disturbance, Held};
+use super::pruning::Visited;
 use super::report::Report;
 use super::run::Outcome;
 use crate::exploration::{ClusterState, Drift, Event, Fault, Finding, Oracle, Phase, has_written};
@@ -23,6 +24,7 @@ pub(super) struct Baseline {
     pub(super) deleted: ClusterState,
     pub(super) create: Outcome,
     pub(super) delete: Outcome,
+    pub(super) visited: RefCell<Visited>,
     /// The ends for new samples by their key: see [`Explorer::end`].
     pub(super) fresh: RefCell<BTreeMap<String, Result<ClusterState, String>>>,
 }
@@ -60,11 +62,13 @@ impl Explorer {
         let delete = self.run(&copy, Disturbance::Nothing, vec![self.delete()], true);
         let deleted = self.state(&copy);
         self.judge(report, &MemorySchedule::undisturbed(Phase::Delete), delete.clone(), &empty.diff(&deleted));
-        Ok(Baseline { idle, settled, kept, deleted, create, delete, fresh: RefCell::default() })
+        let visited = RefCell::<Visited>::default();
+        visited.borrow_mut().settled(&[], self.hash(&settled));
+        Ok(Baseline { idle, settled, kept, deleted, create, delete, visited, fresh: RefCell::default() })
     }
 
     /// Runs a schedule, and compares its end. Returns none if the schedule has no effect: its request is not
-    /// sent, or another client's change is refused or changes nothing.
+    /// sent, or another client's change is refused, changes nothing, or repeats that of another history.
     pub(super) fn trial(&self, baseline: &Baseline, schedule: &MemorySchedule) -> Option<(Outcome, Vec<String>)> {
         let server = if schedule.phase == Phase::Create { self.server.snapshot() } else { baseline.settled.snapshot() };
         let acts = match &schedule.event {
@@ -77,7 +81,12 @@ impl Explorer {
             MemoryEvent::Common(Event::Drift(drift, key)) => vec![drifting(&server, drift, key)?],
             MemoryEvent::DeleteUnseen(key) => vec![drifting(&server, &Drift::Delete, key)?],
             MemoryEvent::Recreate { .. } => vec![self.recreation(&server)?],
-            MemoryEvent::Common(Event::History(patches)) => self.patches(&server, patches)?,
+            MemoryEvent::Common(Event::History(patches)) => {
+                if baseline.visited.borrow_mut().repeats(patches) {
+                    return None;
+                }
+                self.patches(&server, patches)?
+            }
             _ => match schedule.phase {
                 Phase::Create => vec![self.create()],
                 Phase::Keep => Vec::new(),
@@ -89,6 +98,9 @@ impl Explorer {
             return None;
         }
         let end = self.state(&server);
+        if let MemoryEvent::Common(Event::History(patches)) = &schedule.event {
+            baseline.visited.borrow_mut().settled(patches, self.hash(&server));
+        }
         let difference = match &schedule.event {
             MemoryEvent::Common(Event::History(_)) => match self.fresh(&server, baseline) {
                 Ok(expected) => expected.diff(&end),
