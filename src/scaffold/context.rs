@@ -227,6 +227,8 @@ pub(crate) struct ControllerContext {
     pub(crate) controller_mod: String,
     /// `memcached`: the file of its tests.
     pub(crate) test_file: String,
+    /// `memcacheds.cache.example.com`, with `-NAME` for a named controller: the folder of recorded releases.
+    pub(crate) releases: String,
     /// `memcached-operator`; for a named controller `memcached-operator-NAME`.
     pub(crate) field_manager: String,
     /// `Ready`; for a named controller `NameReady`.
@@ -244,8 +246,10 @@ impl ControllerContext {
             Some(name) => (format!("{project}-{name}"), format!("{}Ready", name.as_str().to_upper_camel_case())),
             None => (project.clone(), "Ready".to_owned()),
         };
+        let suffix = name.map(|name| format!("-{name}")).unwrap_or_default();
         Self {
             test_file: of.test_module(multigroup, name),
+            releases: format!("{}.{}{suffix}", resource.plural, resource.qualified_group),
             field_manager,
             condition_type,
             controller_name,

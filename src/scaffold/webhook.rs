@@ -171,16 +171,19 @@ pub(crate) fn explored(
         return Ok(());
     }
     let module = format!("{}::webhook::{}::{}", context.project.crate_name, context.api_dir, context.kind_snake);
-    let call = format!(".webhooks(operator_webhooks({}::register))", module.replace('/', "::"));
+    let webhooks = format!("operator_webhooks({}::register", module.replace('/', "::"));
     for controller in controllers {
         let path = RelPath::new(format!("tests/explore_{controller}.rs"))?;
-        if draft.read(&path)?.is_some_and(|text| scaffold_marker::is_in(&text, MARKER)) {
-            draft.edit(&path, |text| {
-                let edited = scaffold_marker::insert(text, MARKER, &call)?;
-                let edited = rust::add_names(&edited, "manager::testing", &["operator_webhooks"])?;
-                Ok(if formatted(&path, text) == text { formatted(&path, &edited) } else { edited })
-            })?;
+        let Some(text) = draft.read(&path)? else { continue };
+        let has_webhooks = text.split_whitespace().collect::<String>().contains(&webhooks);
+        if has_webhooks || !scaffold_marker::is_in(&text, MARKER) {
+            continue;
         }
+        draft.edit(&path, |text| {
+            let edited = scaffold_marker::insert(text, MARKER, &format!(".webhooks({webhooks}))"))?;
+            let edited = rust::add_names(&edited, "manager::testing", &["operator_webhooks"])?;
+            Ok(if formatted(&path, text) == text { formatted(&path, &edited) } else { edited })
+        })?;
     }
     Ok(())
 }

@@ -35,8 +35,8 @@ impl Explorer {
         self
     }
 
-    /// Adds the releases in a folder of the project, such as `tests/fixtures/memcached`: each file `NAME.json` has the objects of
-    /// a release, as [`Explorer::record`] prints them. There are none without the folder.
+    /// Adds the releases in a folder of the project, such as `tests/fixtures/memcacheds.cache.example.com`: each file
+    /// `NAME.json` has the objects of a release, as [`Explorer::record`] prints them. There are none without the folder.
     ///
     /// `make fixtures` writes such a file: with the variable `EXPLORER_RECORD=PROJECT/NAME`, [`Explorer::explore`] writes the
     /// file `NAME.json` in this folder of the project in the folder `PROJECT`, and explores nothing.

@@ -12,14 +12,14 @@ fn what_is_said() {
     let sandbox = Sandbox::new();
     let init = format!("init --project-name demo {OFFLINE}");
     sandbox.run(&init).success().stderr(str![[r#"
-183 created
+184 created
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
 
 "#]]);
     sandbox.run(&init).success().stdout(str![]).stderr(str![[r#"
-183 unchanged
+184 unchanged
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
@@ -36,7 +36,7 @@ update    Makefile
 
 "#]])
         .stderr(str![[r#"
-1 updated, 182 unchanged: run the command without `--check` to write them
+1 updated, 183 unchanged: run the command without `--check` to write them
 
 "#]]);
     sandbox.run(&init).code(1).stdout(str![]).stderr(str![[r#"

@@ -43,7 +43,7 @@ create    manager/src/signal.rs
         .stderr(str![[r#"
 warning[manager-foreign]: `manager/src/extra.rs` is not a generated file, but is in the folder for generated code; it is not changed
 help: move the file to another folder
-1 created, 2 updated, 1 removed, 132 unchanged
+1 created, 2 updated, 1 removed, 135 unchanged
 
 "#]]);
 

@@ -50,7 +50,7 @@ fn an_upgrade_and_a_roll_back_are_explored() {
 
     let recorded = make("fixtures");
     assert!(recorded.status.success(), "{}", said(&recorded));
-    assert!(project.path("tests/fixtures/memcached/v1.0.0.json").exists(), "{}", said(&recorded));
+    assert!(project.path("tests/fixtures/memcacheds.cache.example.com/v1.0.0.json").exists(), "{}", said(&recorded));
     for output in [explore(), make("rollback")] {
         assert!(output.status.success(), "{}", said(&output));
         assert!(said(&output).contains(" release)"), "no release was explored: {}", said(&output));

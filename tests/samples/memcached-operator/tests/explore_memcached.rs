@@ -16,7 +16,7 @@ fn every_history_ends_in_the_desired_state() {
     server.add_crd(&crd).expect("the server supports the CRD");
     Explorer::new(&server, |client| run_operator(client, register))
         .roles(operator_roles())
-        .releases("tests/fixtures/memcached")
+        .releases("tests/fixtures/memcacheds.cache.example.com")
         .sample(object_from_yaml(SAMPLE))
         // +kubebuilder:scaffold:webhooks
         .explore()

@@ -20,7 +20,7 @@ fn every_history_ends_in_the_desired_state() {
     server.add_crd(&crd).expect("the server supports the CRD");
     Explorer::new(&server, |client| run_operator(client, register))
         .roles(operator_roles())
-        .releases("tests/fixtures/sea_creatures_humpback_whale_migration_observation")
+        .releases("tests/fixtures/humpbackwhalemigrationobservations.sea-creatures.example.org")
         .sample(object_from_yaml(SAMPLE))
         // +kubebuilder:scaffold:webhooks
         .explore()

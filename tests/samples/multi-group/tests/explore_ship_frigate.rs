@@ -19,7 +19,7 @@ fn every_history_ends_in_the_desired_state() {
     server.add_crd(&crd).expect("the server supports the CRD");
     Explorer::new(&server, |client| run_operator(client, register))
         .roles(operator_roles())
-        .releases("tests/fixtures/ship_frigate")
+        .releases("tests/fixtures/frigates.ship.example.org")
         .sample(object_from_yaml(SAMPLE))
         .webhooks(operator_webhooks(
             multi_group::webhook::ship::v1beta1::frigate::register,
