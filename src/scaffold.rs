@@ -144,6 +144,12 @@ pub(crate) fn formatted(path: &RelPath, text: &str) -> String {
     }
 }
 
+/// Formats the edited text of a file that was formatted before. The author's own format stays.
+pub(crate) fn formatted_as(path: &RelPath, before: &str, edited: String) -> String {
+    let is_formatted = edited != before && formatted(path, before) == before;
+    if is_formatted { formatted(path, &edited) } else { edited }
+}
+
 fn licenses(context: &ProjectContext) -> Result<Vec<Rendered>> {
     let files = match context.license.as_str() {
         "Apache-2.0" => &[("LICENSE-APACHE", "LICENSE")] as &[_],

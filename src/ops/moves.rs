@@ -133,9 +133,7 @@ impl Moves {
 
     /// Like [`Self::text`], and a text that rustfmt has formatted stays formatted.
     pub(crate) fn formatted_text(&self, path: &RelPath, text: &str) -> String {
-        let changed = self.text(path, text);
-        let is_formatted = changed != text && scaffold::formatted(path, text) == text;
-        if is_formatted { scaffold::formatted(path, &changed) } else { changed }
+        scaffold::formatted_as(path, text, self.text(path, text))
     }
 
     /// The names to change in a file, whose module is `module`.

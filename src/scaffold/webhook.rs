@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::context::{ResourceContext, SpokeContext, WebhookContext};
 use super::template::{self, Rendered};
-use super::{API_DEPENDENCIES, TEST_DEPENDENCIES, depend, dependency, formatted, marker, module, put, registration};
+use super::{API_DEPENDENCIES, TEST_DEPENDENCIES, depend, dependency, formatted_as, marker, module, put, registration};
 use crate::diagnostic::Diagnostics;
 use crate::edit::cargo_toml::{self, DependencyEdit, Section};
 use crate::edit::{EditError, kustomization, rust, scaffold_marker};
@@ -144,7 +144,7 @@ pub(crate) fn handlers(
         let blocks = Blocks::of(context, asked)?;
         draft.edit(&path, |text| {
             let edited = blocks.insert(text)?;
-            Ok(if formatted(&path, text) == text { formatted(&path, &edited) } else { edited })
+            Ok(formatted_as(&path, text, edited))
         })?;
     }
     if context.own {
@@ -182,7 +182,7 @@ pub(crate) fn explored(
         draft.edit(&path, |text| {
             let edited = scaffold_marker::insert(text, MARKER, &format!(".webhooks({webhooks}))"))?;
             let edited = rust::add_names(&edited, "manager::testing", &["operator_webhooks"])?;
-            Ok(if formatted(&path, text) == text { formatted(&path, &edited) } else { edited })
+            Ok(formatted_as(&path, text, edited))
         })?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::exploration::SpecSchema;
+use crate::exploration::{SpecSchema, changes};
 use crate::schema::{Node, Shape};
 
 /// Operations that are combined to triples. Pairs use all of them.
@@ -21,6 +21,12 @@ impl SpecSchema for Arc<Node> {
             _ => Vec::new(),
         }
     }
+}
+
+/// Changes of the spec of an object that the schema of its version permits.
+pub(super) fn spec_changes(schema: &Arc<Node>, object: &Value) -> Vec<Value> {
+    let spec = schema.properties().into_iter().find(|(name, _)| *name == "spec");
+    spec.map(|(_, spec)| changes(spec, &object["spec"])).unwrap_or_default()
 }
 
 /// Sequences of operations: all single ones, all pairs, and the triples of the first ones.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Explorer;
 use super::gate::Logged;
-use crate::exploration::{Event, Phase, Schedule};
+use crate::exploration::{ClusterState, Event, Phase, Schedule};
 use crate::server::ApiServer;
 
 /// The settled states after histories, and the changes that were made in them.
@@ -38,10 +38,10 @@ fn text(patches: &[Value]) -> String {
 }
 
 impl Explorer {
-    /// The hash of a settled state, with the owners of its fields.
-    pub(super) fn hash(&self, server: &ApiServer) -> u64 {
+    /// The hash of the settled state of a server, with the owners of its fields.
+    pub(super) fn hash(&self, state: &ClusterState, server: &ApiServer) -> u64 {
         let mut hasher = DefaultHasher::new();
-        for (place, object) in self.state(server).0 {
+        for (place, object) in &state.0 {
             (place, object.to_string()).hash(&mut hasher);
         }
         for (key, object) in server.all() {

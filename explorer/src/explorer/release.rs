@@ -157,7 +157,7 @@ impl Explorer {
 }
 
 /// An object as its author writes it: neither a status, nor finalizers, nor metadata of the server.
-fn written(mut object: Value) -> Value {
+pub(super) fn written(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
     }

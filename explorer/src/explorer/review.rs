@@ -5,11 +5,11 @@ use std::sync::Arc;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::Explorer;
-use super::render::SET_BY_SERVER;
+use super::release::written;
 use super::trial::Baseline;
+use super::{Explorer, history};
 use crate::call::webhook::{Effect, Versioned};
-use crate::exploration::{self, AUTHOR, SpecSchema as _, changes, place};
+use crate::exploration::{self, AUTHOR, place};
 use crate::resource::{KindVersions, Resource};
 use crate::response::Refusal;
 
@@ -49,21 +49,17 @@ impl Explorer {
     /// change of its spec that the version permits.
     fn versions(&self, kind: &KindVersions, reviewed: &Reviewed, lines: &mut Vec<String>) {
         let stored = Arc::new(reviewed.object.clone());
+        let server = self.server.without_webhooks();
         for version in others(kind) {
             let Ok(sample) = kind.read(&stored, version) else { continue };
-            let mut sample = Arc::unwrap_or_clone(sample);
-            if let Some(metadata) = sample["metadata"].as_object_mut() {
-                metadata.retain(|field, _| !SET_BY_SERVER.contains(&field.as_str()));
-            }
-            let fields = version.schema.properties();
-            let spec = fields.into_iter().find(|(name, _)| *name == "spec");
-            let patches = spec.map(|(_, spec)| changes(spec, &sample["spec"])).unwrap_or_default();
+            let sample = written(Arc::unwrap_or_clone(sample));
+            let patches = history::spec_changes(&version.schema, &sample);
             for patch in [json!({})].into_iter().chain(patches) {
-                let mut written = sample.clone();
-                json_patch::merge(&mut written, &patch);
-                let server = self.server.without_webhooks();
-                let Ok(key) = server.place(&written) else { continue };
-                if server.act(Method::POST, &key, "", AUTHOR, &written).is_err() || version.read(&mut written).is_err()
+                let mut changed = sample.clone();
+                json_patch::merge(&mut changed, &patch);
+                let server = server.snapshot();
+                let Ok(key) = server.place(&changed) else { continue };
+                if server.act(Method::POST, &key, "", AUTHOR, &changed).is_err() || version.read(&mut changed).is_err()
                 {
                     continue;
                 }
@@ -73,7 +69,7 @@ impl Explorer {
                 };
                 let text =
                     format!("{}: the conversion from {} and back changes the object", reviewed.place, version.version);
-                claim(&text, &content(&written), &content(&read), lines);
+                claim(&text, &content(&changed), &content(&read), lines);
             }
         }
     }
@@ -87,14 +83,15 @@ impl Explorer {
             given.push((sample.clone(), true));
         }
         if let Some(first) = self.samples.first().filter(is_of_kind) {
-            for patch in self.histories().into_iter().filter(|patches| patches.len() == 1).flatten() {
+            for patch in self.changes(first) {
                 let mut changed = first.clone();
                 json_patch::merge(&mut changed, &patch);
                 given.push((changed, false));
             }
         }
+        let bare = self.server.without_webhooks();
         let stored = given.into_iter().filter_map(|(object, sample)| {
-            let server = self.server.without_webhooks();
+            let server = bare.snapshot();
             let key = server.place(&object).ok()?;
             server.act(Method::POST, &key, "", AUTHOR, &object).ok()?;
             Some(Reviewed { place: place(&key), object: server.all().remove(&key)?, sample })

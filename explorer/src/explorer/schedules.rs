@@ -8,7 +8,7 @@ use super::event::{MemoryEvent, MemorySchedule};
 use super::run::Outcome;
 use super::trial::Baseline;
 use super::{Explorer, history, pruning};
-use crate::exploration::{Drift, Event, ObjectKey, Oracle, Phase, Requests, SpecSchema, changes, drifts, in_turn};
+use crate::exploration::{Drift, Event, ObjectKey, Oracle, Phase, Requests, drifts, in_turn};
 
 impl Explorer {
     /// All schedules: in turn one of each oracle.
@@ -87,10 +87,13 @@ impl Explorer {
     /// The histories of the first sample.
     pub(super) fn histories(&self) -> Vec<Vec<Value>> {
         let sample = self.samples.first().cloned().unwrap_or_default();
-        let schema = self.server.schema(&sample);
-        let fields = schema.iter().flat_map(SpecSchema::properties);
-        let spec = fields.into_iter().find(|(name, _)| *name == "spec");
-        history::sequences(&spec.map(|(_, spec)| changes(spec, &sample["spec"])).unwrap_or_default())
+        history::sequences(&self.changes(&sample))
+    }
+
+    /// Changes of the spec of a sample that its schema permits.
+    pub(super) fn changes(&self, sample: &Value) -> Vec<Value> {
+        let schema = self.server.schema(sample);
+        schema.map(|schema| history::spec_changes(&schema, sample)).unwrap_or_default()
     }
 }
 

@@ -63,7 +63,7 @@ impl Explorer {
         let deleted = self.state(&copy);
         self.judge(report, &MemorySchedule::undisturbed(Phase::Delete), delete.clone(), &empty.diff(&deleted));
         let visited = RefCell::<Visited>::default();
-        visited.borrow_mut().settled(&[], self.hash(&settled));
+        visited.borrow_mut().settled(&[], self.hash(&kept, &settled));
         Ok(Baseline { idle, settled, kept, deleted, create, delete, visited, fresh: RefCell::default() })
     }
 
@@ -99,7 +99,7 @@ impl Explorer {
         }
         let end = self.state(&server);
         if let MemoryEvent::Common(Event::History(patches)) = &schedule.event {
-            baseline.visited.borrow_mut().settled(patches, self.hash(&server));
+            baseline.visited.borrow_mut().settled(patches, self.hash(&end, &server));
         }
         let difference = match &schedule.event {
             MemoryEvent::Common(Event::History(_)) => match self.fresh(&server, baseline) {
